@@ -1,29 +1,29 @@
-# The tests that are Python scripts, the oracles and the fuzz targets, as ctest runs them.
+# Registers the Python scripts, the oracles and the fuzz targets as tests of ctest.
 #
-# tests/FOLDER/test_NAME.py becomes the test FOLDER-NAME with the label FOLDER, without a word here.
-# A script of which everything is skipped ends with status 77.
+# tests/FOLDER/test_NAME.py becomes the test FOLDER-NAME with the label FOLDER automatically. A script exits
+# with status 77 if all of its tests were skipped.
 
 option(ENTRYDB_ALL_TESTS "Also run tests that need root, a network, other packages or much time" OFF)
 set(ENTRYDB_TEST_SECONDS 900 CACHE STRING "How long one test may take")
 set(ENTRYDB_TEST_SEED 1 CACHE STRING "Of all that is random in the tests")
 
-# What a packager runs, as an ordinary user, without a network, on a machine that may be busy, so that
-# nothing is measured, and have no pip; what else is missing is skipped.
+# Tests for packagers: they run as an ordinary user without a network, on a machine that may be busy, so
+# that nothing is measured, and lack pip; they skip whatever else is missing.
 set(everywhere cli python travel)
 execute_process(COMMAND ${Python3_EXECUTABLE} -c "import ensurepip, pip" RESULT_VARIABLE without_pip ERROR_QUIET)
 if(without_pip EQUAL 0)
     list(APPEND everywhere api-scripts)
 endif()
 set(measured cli-growth)
-# A sanitizer's build runs what handles hostile input, threads and failures. An interpreter is
-# given AddressSanitizer's library, since it has none.
+# Builds with a sanitizer run tests of hostile input, threads and failures. Interpreters are not instrumented,
+# so AddressSanitizer's library is preloaded.
 set(under_address cli-add cli-images cli-index cli-audit_attacks cli-bad_input cli-concurrency cli-freshness cli-hook cli-mutations
     cli-plugins cli-push cli-trust python-behaviour)
-# These keep two processors busy.
+# These use two processors.
 set(for_two faults-faults oracle-environments python-differential python-mutants)
-# These take longest, and begin first: nothing waits for one of them alone in the end.
+# The longest tests begin first, so that none of them runs alone in the end.
 set(longest fresh-package fresh-tests fresh-install hooks-dpkg python-unstable python-behaviour cli-growth python-replaced)
-# These install the wheel, or read it.
+# These install or read the wheel.
 set(by_wheel hooks-pip python-free_threaded python-switch python-wheel release-upgrades)
 
 set(script_environment ${test_environment}
@@ -35,7 +35,7 @@ if(NOT ENTRYDB_ALL_TESTS)
     list(APPEND script_environment "PIP_NO_INDEX=1")
 endif()
 
-# A test that runs that script with these arguments.
+# Add a test that runs the script with these arguments.
 function(entrydb_script name label)
     if(ENTRYDB_SANITIZE AND NOT (name IN_LIST under_address AND ENTRYDB_SANITIZE MATCHES address))
         return()
@@ -67,7 +67,7 @@ foreach(script ${scripts})
     list(GET parts 0 folder)
     list(GET parts 1 name)
     set(label ${folder})
-    if(folder STREQUAL api) # the tests in C have that label
+    if(folder STREQUAL api) # the C tests have that label
         set(label api-scripts)
     endif()
     entrydb_script(${folder}-${name} ${label} ${CMAKE_CURRENT_SOURCE_DIR}/${script} -v)
@@ -96,8 +96,8 @@ elseif(TEST python-behaviour)
         "ENTRYDB_TEST_PYTHONS=${Python3_EXECUTABLE}")
 endif()
 
-# New inputs go to a corpus of the build: the one here is part of the sources. A crash would end
-# with status 77, which is that of a skipped test.
+# New inputs go to a corpus in the build directory, since the one here is source code. A crash would otherwise
+# exit with status 77, which means skipped.
 if(ENTRYDB_FUZZ)
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/crashes)
     file(GLOB sources CONFIGURE_DEPENDS fuzz/fuzz_*.c)

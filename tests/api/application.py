@@ -1,4 +1,4 @@
-"""What an application in C needs: entrydb installed in a prefix, and a wheel with a plugin.
+"""An environment for C applications: entrydb installed in a prefix, and a wheel with a plugin.
 
     ENTRYDB_BUILD          the build directory, from which entrydb is installed
     ENTRYDB_TEST_PLUGINS   the compiled plugins of tests/fixtures/plugins
@@ -39,7 +39,7 @@ def record_line(path, content):
 
 
 def build_wheel(directory):
-    """A wheel with a compiled plugin as build tools make it, with a RECORD of hashes."""
+    """Write a wheel with a compiled plugin, with hashes in its RECORD like build tools; returns its path."""
     tag = "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
     info = "deep_thought-4.2.dist-info"
     with open(f"{os.environ['ENTRYDB_TEST_PLUGINS']}/native.so", "rb") as file:
@@ -65,7 +65,7 @@ def run(*command, **how):
 
 
 class Installation:
-    """entrydb in a prefix of its own, for as long as a test class lives."""
+    """entrydb installed in a prefix of its own, for the lifetime of a test class."""
 
     def __init__(self, test_class):
         self.top = os.path.realpath(tempfile.mkdtemp(prefix="entrydb_application_"))
@@ -84,7 +84,7 @@ class Installation:
         self.relocate_pkg_config()
 
     def relocate_pkg_config(self):
-        """It names the prefix that was configured."""
+        """Replace the configured prefix in entrydb.pc."""
         file = f"{self.library}/pkgconfig/entrydb.pc"
         with open(file, encoding="utf-8") as stream:
             text = stream.read()

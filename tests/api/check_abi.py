@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The binary interface of the built libraries.
+"""Checks the binary interface of the built libraries.
 
     check_abi.py libentrydb.so [libentrydb.a]
 
-The shared library exports the names in exports.txt, each with its version, and
-nothing else: those that the header declares and libentrydb(3) describes, with every
-member of an enumeration. Its soname, what it needs, and that it has no writable global data
-are checked, too. In the static library only those names are visible.
+The shared library exports exactly the symbols in exports.txt, each with its version. They are the
+functions that the header declares and libentrydb(3) documents, with every enumerator. The soname, the
+needed libraries and the absence of writable global data are checked, too. In the static library only
+these symbols are visible.
 """
 
 import os
@@ -17,12 +17,12 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEADER = os.path.join(HERE, "..", "..", "libquery", "entrydb.h")
 MANUAL = os.path.join(HERE, "..", "..", "libquery", "man", "libentrydb.3")
-# What stands for no choice at all.
+# Enumerators that mean "no option".
 NOT_IN_MANUAL = {"ENTRYDB_OK", "ENTRYDB_RULES_DEFAULT", "ENTRYDB_FRESH_DEFAULT"}
 SONAME = "libentrydb.so.0"
 ALLOWED = re.compile(r"lib(sqlite3|z|elf|c|dl|pthread)\.so\.\d+|ld-linux.*\.so\.\d+"
                      r"|lib(asan|gcc_s|tsan|ubsan)\.so\.\d+")
-# The C run-time's own, in every shared library; with -fexceptions, where its function is that unwinds.
+# Symbols of the C run-time in every shared library; with -fexceptions also one for unwinding.
 RUNTIME = re.compile(r"completed\.\d+|__dso_handle|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|DW\.ref\.__gcc_personality_v0")
 WRITABLE = {".data", ".bss", ".tdata", ".tbss"}
 
@@ -60,7 +60,7 @@ def declared_constants():
 
 
 def check_manual():
-    """The page's head lists the functions, and its text has each of them and each constant."""
+    """The synopsis lists all functions, and the text describes each function and constant."""
     with open(MANUAL, encoding="utf-8") as file:
         head, synopsis, text = re.split(r"^\.Sh (?:SYNOPSIS|DESCRIPTION)\n", file.read(), flags=re.M)
     functions = {name.split("@@")[0] for name in expected_exports()}
@@ -72,7 +72,7 @@ def check_manual():
 
 
 def declarations():
-    """name: parameters, of each function."""
+    """The parameters of each function, by name."""
     with open(HEADER, encoding="utf-8") as file:
         return dict(re.findall(r"^ENTRYDB_API [^;(]*?(\w+)\(([^;]*)\)[^;)]*;", file.read(), re.M))
 
@@ -83,7 +83,7 @@ def section(name):
 
 
 def check_manual_sections():
-    """ERRORS has each function that says why it failed, OWNERSHIP each that releases, THREADS each object."""
+    """ERRORS names each function that reports an error, OWNERSHIP each that frees, THREADS each object."""
     functions = declarations()
     can_fail = {name for name, parameters in functions.items() if "entrydb_error *error" in parameters}
     can_fail -= {"entrydb_error_clear", "entrydb_error_message"}
@@ -112,7 +112,7 @@ def sections(library):
 
 
 def check_data(library):
-    """Global state: any object in a writable section (.data.rel.ro is constant)."""
+    """No object is in a writable section, so there is no global state (.data.rel.ro is constant)."""
     names = sections(library)
     wrong = []
     for line in output("readelf", "-sW", library).splitlines():
@@ -140,7 +140,7 @@ def is_sanitized(library):
 def main():
     library, *archives = sys.argv[1:]
     wrong = check_header() + check_manual() + check_manual_sections() + check_exports(library) + check_dynamic(library)
-    if not is_sanitized(library):  # sanitizers add data and symbols of their own
+    if not is_sanitized(library):  # sanitizers add data and symbols
         wrong += check_data(library) + [line for each in archives for line in check_archive(each)]
     for line in wrong:
         print(line)

@@ -1,6 +1,6 @@
 /*
- * header_c99.c - the public header by itself, in strict C99, with every warning
- * an error; its macros, and one call, so that it is linked too.
+ * header_c99.c - the public header compiles alone as strict C99 with every warning an error; uses
+ * its macros, and one function so that linking is tested, too.
  */
 #include <entrydb.h>
 

@@ -1,6 +1,6 @@
 /*
- * header_cxx.cpp - the public header by itself, as C++11 and C++17: what it
- * declares has C linkage, and the initialisers are C++ as well.
+ * header_cxx.cpp - the public header compiles alone as C++11 and C++17; its functions have C
+ * linkage, and its initialisers are valid C++.
  */
 #include <entrydb.h>
 

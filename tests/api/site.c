@@ -1,5 +1,5 @@
 /*
- * site.c - a site directory for the tests of the library.
+ * site.c - a scratch directory with site directories for the tests of the library.
  */
 #include "site.h"
 
@@ -77,7 +77,7 @@ const char *site_path(struct site *site, const char *path)
 	return site_text(site, "%s/%s", site->top, path);
 }
 
-/* --- what is in it --- */
+/* --- its contents --- */
 
 void site_write_bytes(struct site *site, const char *path, const void *bytes, size_t length)
 {
@@ -111,7 +111,7 @@ void site_plugin(struct site *site, const char *plugin, const char *path)
 	size_t length;
 	char *bytes = scratch_plugin(plugin, &length);
 
-	unlink(site_path(site, path)); /* one that is loaded stays, as with any package manager */
+	unlink(site_path(site, path)); /* a loaded one must not be overwritten */
 	scratch_write(path, bytes, length);
 	free(bytes);
 }

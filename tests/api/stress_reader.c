@@ -1,13 +1,13 @@
 /*
  * stress_reader.c - readers for stress.py: stress_reader SITE THREADS SECONDS
  *
- * Each thread asks for the group "demo" of one path entry, over and over: every other one
- * with a handle of its own for each answer, the rest with one that all of them share. Of
- * an answer that differs from the thread's last, a line is printed:
+ * Each thread queries the group "demo" of one path entry repeatedly: every second thread with a new
+ * handle for each answer, the others with a shared handle. If an answer differs from the thread's
+ * previous one, a line is printed:
  *
  *     BEGIN END NAME=VALUE NAME=VALUE...
  *
- * with the times in nanoseconds of CLOCK_MONOTONIC. Status 0: no question failed.
+ * with the times in nanoseconds of CLOCK_MONOTONIC. Exit status 0: no query failed.
  */
 #include <entrydb.h>
 #include <pthread.h>
@@ -76,7 +76,7 @@ static void ask(entrydb *db, char answer[ANSWER_MAX])
 	entrydb_set_free(set);
 }
 
-static void *read_on(void *has_own)
+static void *read_repeatedly(void *has_own)
 {
 	char *last = calloc(2, ANSWER_MAX), *answer = last + ANSWER_MAX;
 
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 	deadline = now() + atoll(argv[3]) * 1000000000LL;
 	shared = open_site();
 	for (int i = 0; i < count; i++)
-		if (pthread_create(&threads[i], NULL, read_on, i % 2 ? &shared : NULL) != 0)
+		if (pthread_create(&threads[i], NULL, read_repeatedly, i % 2 ? &shared : NULL) != 0)
 			return 2;
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);

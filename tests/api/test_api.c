@@ -1,7 +1,6 @@
 /*
- * test_api.c - the public functions as a program sees them: what is opened, what
- * is selected, in which order, what shadows what, and what happens to out
- * parameters. Linked with the shared library and nothing else of the project.
+ * test_api.c - the public functions as used by a program: opening, selecting, order, shadowing, and
+ * output parameters. Linked with the shared library and no other part of the project.
  */
 #include "site.h"
 
@@ -149,11 +148,11 @@ static void test_options(void **state)
 	newer.options.size = sizeof(newer);
 	assert_int_equal(entrydb_open(NULL, 0, &newer.options, &site->db, &site->error), 0);
 	site_close(site);
-	newer.more[3] = 1; /* it wants what this library does not know */
+	newer.more[3] = 1; /* an option that this library does not know */
 	refuse_options(site, &newer.options);
 }
 
-static void test_nothing_there(void **state)
+static void test_missing_path(void **state)
 {
 	struct site *site = *state;
 	entrydb_path *path = untouched;
@@ -406,7 +405,7 @@ static void test_problems(void **state)
 
 /* --- shadowing --- */
 
-/* The child of @where that readdir gives first among @a and @b. */
+/* The child of @where that readdir() returns first of @a and @b. */
 static const char *first_of(struct site *site, const char *where, const char *a, const char *b)
 {
 	DIR *directory = opendir(site_path(site, where));
@@ -459,7 +458,7 @@ static void check_across(struct site *site, enum entrydb_rules rules, const char
 	assert_string_equal(site_explain(site, "g", NULL), explained);
 }
 
-/* "late" is first on the path but has no metadata; "early" is as everybody has it. */
+/* "late" is first on the path but has no metadata; "early" is an ordinary distribution. */
 static void test_shadowing_across(void **state)
 {
 	struct site *site = *state;
@@ -472,12 +471,12 @@ static void test_shadowing_across(void **state)
 			             "l=m@late-1.dist-info l=m@late-0.dist-info<late-1.dist-info");
 		check_across(site, ENTRYDB_IM_10_1, "l=m@late-0.dist-info",
 		             "l=m@late-0.dist-info l=m@late-1.dist-info<late-0.dist-info");
-		/* First neither is indexed, then one, then both. */
+		/* Neither directory is indexed, then one, then both. */
 		site_run(site, "update", site_path(site, round ? "old" : "venv"), NULL);
 	}
 }
 
-static void test_late_ones_come_last(void **state)
+static void test_distributions_without_metadata_come_last(void **state)
 {
 	struct site *site = *state;
 	entrydb_options options = ENTRYDB_OPTIONS_INIT;
@@ -485,7 +484,7 @@ static void test_late_ones_come_last(void **state)
 	options.rules = ENTRYDB_IM_10_1;
 	site_distribution(site, SITE_PACKAGES, "late-1.dist-info", "late", NULL, "[g]\nl = m\n");
 	site_distribution(site, OLD, "early-1.dist-info", "early", "1", "[g]\ne = m\n");
-	site_write(site, OLD "/file.egg-info", "Name: file\n"); /* has metadata: is a file */
+	site_write(site, OLD "/file.egg-info", "Name: file\n"); /* it is a file, and has metadata */
 	for (int round = 0; round < 2; round++) {
 		site_open(site, NULL, SITE_PACKAGES, OLD, NULL);
 		assert_string_equal(site_select(site, "g", NULL),
@@ -563,7 +562,7 @@ static void test_relative_indexed(void **state)
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
-static void test_directory_that_is_gone(void **state)
+static void test_removed_directory(void **state)
 {
 	static const char *const path[] = {""};
 	struct site *site = *state;
@@ -579,12 +578,13 @@ static void test_directory_that_is_gone(void **state)
 RUN_TESTS(cmocka_unit_test(test_version), cmocka_unit_test(test_null_is_accepted),
           cmocka_unit_test(test_rules_parse), cmocka_unit_test(test_fresh_parse),
           SITE_TEST(test_names), SITE_TEST(test_errors), SITE_TEST(test_options),
-          SITE_TEST(test_nothing_there), SITE_TEST(test_missing_directory_appears),
+          SITE_TEST(test_missing_path), SITE_TEST(test_missing_directory_appears),
           SITE_TEST(test_default_path), SITE_TEST(test_select),
           SITE_TEST(test_groups_sorted_before_3_12), SITE_TEST(test_fields),
           SITE_TEST(test_no_metadata), SITE_TEST(test_embedded_nul),
           SITE_TEST(test_set_outlives_handle), SITE_TEST(test_problems),
           SITE_TEST(test_shadowing_within), SITE_TEST(test_shadowing_across),
-          SITE_TEST(test_late_ones_come_last), SITE_TEST(test_empty_distribution_shadows),
-          SITE_TEST(test_path_entry_twice), SITE_TEST(test_relative),
-          SITE_TEST(test_relative_indexed), SITE_TEST(test_directory_that_is_gone))
+          SITE_TEST(test_distributions_without_metadata_come_last),
+          SITE_TEST(test_empty_distribution_shadows), SITE_TEST(test_path_entry_twice),
+          SITE_TEST(test_relative), SITE_TEST(test_relative_indexed),
+          SITE_TEST(test_removed_directory))

@@ -1,8 +1,7 @@
 /*
- * test_database.c - a handle and the database under it: named by an option,
- * replaced, deleted, made writable for all, damaged; and what the handle says of
- * its path entries. The answers must be the disk's all the time, except at the
- * level "trust", which shows by its stale answers whose rows were read.
+ * test_database.c - databases used by a handle: named by an option, replaced, deleted, made
+ * writable for all, or damaged; and the reported states of path entries. Answers must always match
+ * the disk, except at level "trust", whose outdated answers show which rows were read.
  */
 #include "site.h"
 
@@ -48,7 +47,7 @@ static void test_states(void **state)
 
 	add(site, "a-1.dist-info", one);
 	site_open(site, NULL, SITE_PACKAGES, NULL);
-	entry = site_path_entry(site, 0); /* before any selection */
+	entry = site_path_entry(site, 0); /* before any query */
 	assert_int_equal(entrydb_path_entry_state(entry), ENTRYDB_PATH_SCANNED);
 	assert_string_equal(entrydb_path_entry_path(entry), site_path(site, SITE_PACKAGES));
 	assert_null(entrydb_path_entry_database(entry));
@@ -67,7 +66,7 @@ static void test_states(void **state)
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_SCANNED);
 }
 
-/* Nothing in it has changed, but its permissions: the rows are compared, and will do. */
+/* Only its permissions have changed: the rows are compared and accepted. */
 static void test_other_permissions(void **state)
 {
 	struct site *site = *state;
@@ -81,7 +80,7 @@ static void test_other_permissions(void **state)
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_CHECKED);
 }
 
-/* Only the level "exact" sees an edit that leaves the site directory's times alone. */
+/* Only level "exact" notices an edit that leaves the site directory's times alone. */
 static void test_exact(void **state)
 {
 	struct site *site = *state;
@@ -130,7 +129,7 @@ static void test_fresh_by_environment(void **state)
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
 	site_open(site, &exacting, SITE_PACKAGES, NULL);
 	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
-	setenv("ENTRYDB_FRESH", "nonsense", 1); /* a wish that nobody understands */
+	setenv("ENTRYDB_FRESH", "nonsense", 1); /* an invalid value */
 	site_open(site, NULL, SITE_PACKAGES, NULL);
 	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
 }
@@ -191,6 +190,80 @@ static void test_database_deleted(void **state)
 	assert_non_null(database_of(site, 0));
 }
 
+static void test_database_replaced_by_garbage(void **state)
+{
+	static const char header[4112] = "SQLite format 3";
+	static const size_t lengths[] = {0, sizeof(header), 6};
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		site_write_bytes(site, "garbage", header, lengths[i]);
+		assert_int_equal(rename("garbage", SITE_DATABASE), 0);
+		assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	}
+	update(site);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
+/* A handle that uses a database of many pages. */
+static void open_large(struct site *site)
+{
+	add(site, "a-1.dist-info", one);
+	for (int i = 0; i < 200; i++)
+		add(site, site_text(site, "m%d-1.dist-info", i), "[many]\nn = m\n");
+	site_sleep(SITE_SETTLED);
+	update(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	site_select(site, "nothing", NULL);
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
+}
+
+/* Writing to a published file is forbidden, and must not lead to more than a scan. */
+static void test_database_overwritten_while_open(void **state)
+{
+	struct site *site = *state;
+	struct stat status;
+	char page[4096];
+	int fd;
+
+	open_large(site);
+	fd = open(SITE_DATABASE, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &status), 0);
+	memset(page, 'Z', sizeof(page));
+	for (off_t at = sizeof(page); at < status.st_size; at += (off_t)sizeof(page))
+		assert_int_equal(pwrite(fd, page, sizeof(page), at), sizeof(page));
+	close(fd);
+	site_select(site, "nothing", NULL);
+	assert_int_equal(utimensat(AT_FDCWD, SITE_DATABASE, NULL, 0), 0);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
+static void test_database_truncated_while_open(void **state)
+{
+	struct site *site = *state;
+
+	open_large(site);
+	assert_int_equal(truncate(SITE_DATABASE, 8192), 0);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
+static void test_environment_removed_and_restored(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_int_equal(rename("venv", "away"), 0);
+	assert_string_equal(site_select(site, "g", NULL), "");
+	assert_int_equal(rename("away", "venv"), 0);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
 static void test_database_writable_by_all(void **state)
 {
 	struct site *site = *state;
@@ -203,7 +276,7 @@ static void test_database_writable_by_all(void **state)
 	check_without_database(site);
 	site_open(site, NULL, SITE_PACKAGES, NULL);
 	check_without_database(site);
-	site_open(site, &trusting, SITE_PACKAGES, NULL); /* trust in the file's owner, not in all */
+	site_open(site, &trusting, SITE_PACKAGES, NULL); /* trusts the owner, not all users */
 	check_without_database(site);
 	assert_int_equal(chmod(site_path(site, SITE_DATABASE), 0644), 0);
 	site_open(site, NULL, SITE_PACKAGES, NULL);
@@ -211,7 +284,7 @@ static void test_database_writable_by_all(void **state)
 	assert_non_null(database_of(site, 0));
 }
 
-static void test_database_of_a_stranger(void **state)
+static void test_database_of_another_user(void **state)
 {
 	struct site *site = *state;
 
@@ -223,7 +296,7 @@ static void test_database_of_a_stranger(void **state)
 	site_open(site, NULL, SITE_PACKAGES, NULL);
 	check_without_database(site);
 	assert_int_equal(chown(site_path(site, SITE_PACKAGES), 12345, (gid_t)-1), 0);
-	site_open(site, NULL, SITE_PACKAGES, NULL); /* it is his own environment */
+	site_open(site, NULL, SITE_PACKAGES, NULL); /* the owner of the environment wrote it */
 	site_select(site, "g", NULL);
 	assert_non_null(database_of(site, 0));
 }
@@ -237,14 +310,14 @@ static void test_option_database(void **state)
 
 	options.database = site_path(site, NAMED);
 	add(site, "a-1.dist-info", one);
-	site_open(site, &options, SITE_PACKAGES, NULL); /* not there yet: no error */
+	site_open(site, &options, SITE_PACKAGES, NULL); /* it may be missing */
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
 	site_run(site, "update", "--db", options.database, site_path(site, "venv"), NULL);
 	site_open(site, &options, SITE_PACKAGES, NULL);
 	add(site, "b-1.dist-info", two);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
 	assert_string_equal(database_of(site, 0), options.database);
-	site_open(site, &trusting, SITE_PACKAGES, NULL); /* the environment has none */
+	site_open(site, &trusting, SITE_PACKAGES, NULL); /* the environment has no database */
 	assert_null(database_of(site, 0));
 }
 
@@ -263,7 +336,7 @@ static void refuse_named(struct site *site, int code)
 	assert_non_null(strstr(entrydb_error_message(&site->error), NAMED));
 }
 
-static void test_named_database_must_serve(void **state)
+static void test_invalid_named_database(void **state)
 {
 	struct site *site = *state;
 
@@ -281,7 +354,7 @@ static void test_named_database_must_serve(void **state)
 	refuse_named(site, ENTRYDB_EFORMAT);
 }
 
-/* A database of another program's: bytes 68 to 71 say whose it is. */
+/* A database of another program, by its application_id in bytes 68 to 71. */
 static void test_foreign_database(void **state)
 {
 	struct site *site = *state;
@@ -334,7 +407,7 @@ static void test_environment_moved(void **state)
 
 /* --- another file-system root --- */
 
-/* Names are read for nobody who has no use for them, but for rules, which may be about them. */
+/* Names are not read if they are to be omitted, unless rules may refer to them. */
 static void test_option_omit(void **state)
 {
 	struct site *site = *state;
@@ -403,8 +476,12 @@ static void test_option_sysroot_default_path(void **state)
 RUN_TESTS(SITE_TEST(test_states), SITE_TEST(test_other_permissions), SITE_TEST(test_exact),
           SITE_TEST(test_trust), SITE_TEST(test_fresh_by_environment),
           SITE_TEST(test_database_appears), SITE_TEST(test_database_replaced),
-          SITE_TEST(test_database_deleted), SITE_TEST(test_database_writable_by_all),
-          SITE_TEST(test_database_of_a_stranger), SITE_TEST(test_option_database),
-          SITE_TEST(test_named_database_must_serve), SITE_TEST(test_foreign_database),
-          SITE_TEST(test_open_file), SITE_TEST(test_environment_moved), SITE_TEST(test_option_omit),
+          SITE_TEST(test_database_deleted), SITE_TEST(test_database_replaced_by_garbage),
+          SITE_TEST(test_database_overwritten_while_open),
+          SITE_TEST(test_database_truncated_while_open),
+          SITE_TEST(test_environment_removed_and_restored),
+          SITE_TEST(test_database_writable_by_all), SITE_TEST(test_database_of_another_user),
+          SITE_TEST(test_option_database), SITE_TEST(test_invalid_named_database),
+          SITE_TEST(test_foreign_database), SITE_TEST(test_open_file),
+          SITE_TEST(test_environment_moved), SITE_TEST(test_option_omit),
           SITE_TEST(test_option_sysroot), SITE_TEST(test_option_sysroot_default_path))

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The twenty lines of example.c, and those in the header's comment, at work.
+"""The program example.c, and the one in the header's comment, work.
 
-A wheel with a compiled plugin in it is made and installed by pip into a virtual
-environment. The examples are compiled in all the ways in which an application can
-find the library, and must find and call the plugin, in the environment as it is
-and after `entrydb update`.
+A wheel with a compiled plugin is built and installed by pip into a virtual environment. The examples
+are compiled in all the ways in which applications find the library. They must find and call the
+plugin, before and after `entrydb update`.
 
     ENTRYDB                the program
     ENTRYDB_BUILD          the build directory, from which the library is installed
@@ -95,7 +94,7 @@ class ExampleTest(unittest.TestCase):
         run(cmake, "--build", build)
         self.check(f"{build}/application")
 
-    def test_what_it_says(self):
+    def test_messages(self):
         program = self.compile(EXAMPLE, *self.installed.pkg_config("--cflags", "--libs"))
         for arguments, part in [
             ([], "no such plugin"),

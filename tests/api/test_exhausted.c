@@ -1,6 +1,6 @@
 /*
- * test_exhausted.c - a host that has run out of descriptors or of memory gets an error,
- * never a shorter answer, and the right answer as soon as it has them again.
+ * test_exhausted.c - a host without free file descriptors or memory gets an error, never an
+ * incomplete answer, and the right answer as soon as it has them again.
  */
 #include "site.h"
 
@@ -10,7 +10,7 @@
 
 #define DESCRIPTORS 128
 
-/* --- what is taken away --- */
+/* --- taking resources away --- */
 
 static int taken[DESCRIPTORS];
 static size_t taken_count;
@@ -28,7 +28,7 @@ static void take_descriptors(void)
 	assert_in_range(taken_count, 1, DESCRIPTORS - 1);
 }
 
-static void give_descriptors_back(void)
+static void return_descriptors(void)
 {
 	while (taken_count > 0)
 		close(taken[--taken_count]);
@@ -40,7 +40,7 @@ struct block {
 
 static struct block *blocks;
 
-/* An emulator that keeps to no limit would take all the memory that there is. */
+/* Under an emulator that ignores the limit, the test would exhaust the machine's memory. */
 static void skip_without_limits(void)
 {
 	void *more = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -48,11 +48,11 @@ static void skip_without_limits(void)
 	if (more == MAP_FAILED)
 		return;
 	munmap(more, 1);
-	print_message("SKIP: this machine does not keep to RLIMIT_AS\n");
+	print_message("SKIP: this machine ignores RLIMIT_AS\n");
 	skip();
 }
 
-/* Down to the smallest block that malloc() has. */
+/* Allocate blocks down to the smallest size of malloc(). */
 static void take_memory(void)
 {
 	struct rlimit limit;
@@ -69,7 +69,7 @@ static void take_memory(void)
 		}
 }
 
-static void give_memory_back(void)
+static void return_memory(void)
 {
 	struct rlimit limit;
 
@@ -87,12 +87,12 @@ static void give_memory_back(void)
 
 static int teardown(void **state)
 {
-	give_memory_back();
-	give_descriptors_back();
+	return_memory();
+	return_descriptors();
 	return site_teardown(state);
 }
 
-/* --- the site, and questions --- */
+/* --- the site and the queries --- */
 
 static void make_site(struct site *site)
 {
@@ -100,7 +100,7 @@ static void make_site(struct site *site)
 	site_distribution(site, SITE_PACKAGES, "beta-1.dist-info", "beta", "1", "[g]\nb = m:b\n");
 }
 
-/* Settled, and no longer watched. */
+/* The rows are trusted and no longer watched. */
 static void index_site(struct site *site)
 {
 	make_site(site);
@@ -116,7 +116,7 @@ static void open_site(struct site *site, enum entrydb_fresh fresh)
 	site_open(site, &options, SITE_PACKAGES, NULL);
 }
 
-static void assert_right(struct site *site)
+static void assert_complete(struct site *site)
 {
 	const char *names = site_select(site, "g", NULL);
 
@@ -125,7 +125,7 @@ static void assert_right(struct site *site)
 	assert_int_equal(entrydb_set_problem_count(site->set), 0);
 }
 
-/* All, or an error: never less. It asks nothing of cmocka, which needs memory. */
+/* A complete answer or an error. Does not use cmocka, which needs memory. */
 static int ask(struct site *site)
 {
 	entrydb_set *set = NULL;
@@ -148,7 +148,7 @@ static int survey(struct site *site)
 	return code;
 }
 
-/* --- descriptors --- */
+/* --- file descriptors --- */
 
 static void test_scan_without_descriptors(void **state)
 {
@@ -159,16 +159,16 @@ static void test_scan_without_descriptors(void **state)
 	take_descriptors();
 	assert_int_equal(ask(site), ENTRYDB_EIO);
 	assert_int_equal(survey(site), ENTRYDB_EIO);
-	give_descriptors_back();
-	assert_right(site);
+	return_descriptors();
+	assert_complete(site);
 	site_distribution(site, SITE_PACKAGES, "gamma-1.dist-info", "gamma", "1", "[h]\nc = m:c\n");
 	take_descriptors();
 	assert_int_equal(ask(site), ENTRYDB_EIO);
-	give_descriptors_back();
-	assert_right(site);
+	return_descriptors();
+	assert_complete(site);
 }
 
-/* The database is tried again, too, at each level. */
+/* The database is retried, too, at each level. */
 static void test_database_without_descriptors(void **state)
 {
 	static const enum entrydb_fresh levels[] = {ENTRYDB_FRESH_TRUST, ENTRYDB_FRESH_ROOTS,
@@ -180,8 +180,8 @@ static void test_database_without_descriptors(void **state)
 		open_site(site, levels[i]);
 		take_descriptors();
 		assert_int_equal(ask(site), ENTRYDB_EIO);
-		give_descriptors_back();
-		assert_right(site);
+		return_descriptors();
+		assert_complete(site);
 		assert_int_equal(site_state(site, 0), levels[i] == ENTRYDB_FRESH_EXACT
 		                                              ? ENTRYDB_PATH_SCANNED
 		                                              : ENTRYDB_PATH_FRESH);
@@ -189,7 +189,7 @@ static void test_database_without_descriptors(void **state)
 	}
 }
 
-/* One is enough to scan, not for the database besides: then the answer is the disk's. */
+/* One descriptor suffices to scan, but not to open the database: the disk is read. */
 static void test_one_descriptor(void **state)
 {
 	struct site *site = *state;
@@ -204,8 +204,8 @@ static void test_one_descriptor(void **state)
 		assert_true(code == 0 || code == ENTRYDB_EIO);
 	}
 	assert_int_equal(code, 0);
-	give_descriptors_back();
-	assert_right(site);
+	return_descriptors();
+	assert_complete(site);
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
@@ -216,13 +216,13 @@ static void test_target_without_descriptors(void **state)
 	make_site(site);
 	site_write(site, SITE_PACKAGES "/m.py", "");
 	open_site(site, ENTRYDB_FRESH_ROOTS);
-	assert_right(site);
+	assert_complete(site);
 	take_descriptors();
 	assert_int_equal(entrydb_resolve(site->db, entrydb_set_get(site->set, 0), &site->target,
 	                                 &site->error),
 	                 ENTRYDB_EIO);
 	assert_null(site->target);
-	give_descriptors_back();
+	return_descriptors();
 	assert_int_equal(entrydb_resolve(site->db, entrydb_set_get(site->set, 0), &site->target,
 	                                 &site->error),
 	                 0);
@@ -238,10 +238,10 @@ static void check_memory(struct site *site)
 	take_memory();
 	selected = ask(site);
 	surveyed = survey(site);
-	give_memory_back();
+	return_memory();
 	assert_int_equal(selected, ENTRYDB_ENOMEM);
 	assert_int_equal(surveyed, ENTRYDB_ENOMEM);
-	assert_right(site);
+	assert_complete(site);
 }
 
 static void test_scan_without_memory(void **state)
@@ -251,7 +251,7 @@ static void test_scan_without_memory(void **state)
 	make_site(site);
 	open_site(site, ENTRYDB_FRESH_ROOTS);
 	check_memory(site);
-	check_memory(site); /* something is known of it now */
+	check_memory(site); /* the directory has been read before */
 }
 
 static void test_database_without_memory(void **state)
@@ -274,7 +274,7 @@ int main(void)
 	        EXHAUSTED_TEST(test_database_without_descriptors),
 	        EXHAUSTED_TEST(test_one_descriptor),
 	        EXHAUSTED_TEST(test_target_without_descriptors),
-#ifndef __SANITIZE_ADDRESS__ /* which has an allocator of its own */
+#ifndef __SANITIZE_ADDRESS__ /* it has its own allocator */
 	        EXHAUSTED_TEST(test_scan_without_memory),
 	        EXHAUSTED_TEST(test_database_without_memory),
 #endif

@@ -1,7 +1,7 @@
-"""Hosts in C and C++ load plugins that pip and uv have installed, where no Python is on PATH.
+"""Hosts in C and C++ load plugins installed by pip and uv, without a Python on PATH.
 
-The plugins are in the style of PJRT's (fixtures/pjrt): good ones, one of another major
-version, ones that lack a library or need Python, ones that cannot be opened at all.
+The plugins are modelled on PJRT's (fixtures/pjrt): good ones, one of another major version, ones that
+lack a library or need Python, and ones that cannot be loaded at all.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ def fixture(name):
 
 
 def plugin_wheel(place, name, helper=None):
-    """A wheel with jax_plugins/NAME.so, and what that needs as auditwheel grafts it."""
+    """A wheel with jax_plugins/NAME.so and its bundled libraries, as created by auditwheel."""
     files = {f"jax_plugins/{name}.so": fixture(f"pjrt_{name}.so")}
     if helper:
         files[f"{name}.libs/{helper}"] = fixture(helper)
@@ -42,7 +42,7 @@ def plugin_wheel(place, name, helper=None):
 
 
 def split_wheel(place):
-    """As IREE's: the entry point in one package, the library in another."""
+    """Wheels like IREE's: the entry point in one package, the library in another."""
     files = {"jax_plugins/iree_cpu/__init__.py": "def initialize(): pass\n",
              "iree/_runtime_libs/split.so": fixture("pjrt_split.so")}
     return archives.write_wheel(place, "pjrt-split", files, "[jax_plugins]\nsplit = jax_plugins.iree_cpu\n")
@@ -63,7 +63,7 @@ class HostTest(CommandTest):
         os.makedirs(self.wheels)
 
     def environment(self, **variables):
-        """No interpreter is on PATH."""
+        """An environment without an interpreter on PATH."""
         variables.setdefault("PATH", "/nowhere")
         return super().environment(VIRTUAL_ENV=self.prefix, XDG_CONFIG_HOME="", **variables)
 
@@ -79,14 +79,14 @@ class HostTest(CommandTest):
                               capture_output=True, text=True, timeout=support.SECONDS_ALLOWED, check=False, **how)
 
     def load(self, language, *arguments, **how):
-        """{name: (code, text)} of what the host says."""
+        """{name: (code, text)} as printed by the host."""
         done = self.run_host(language, *arguments, **how)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         rows = [line.split("\t") for line in done.stdout.splitlines()]
         return {name: (int(code), text) for name, code, text in rows}
 
     def both_levels(self):
-        """Before the database is made, and from it."""
+        """Before and after the database is created."""
         yield
         self.update()
         yield
@@ -101,7 +101,7 @@ class Hosts(HostTest):
         "lacking": (EDEPENDENCY, "cannot load {site}/jax_plugins/lacking.so (of pjrt-lacking): libpjrt_helper.so: "
                                  "cannot open shared object file: No such file or directory"),
         "extension": (EPYTHON, "extension"),
-        "through": (EPYTHON, "extension"),  # Python is needed by a library that it needs
+        "through": (EPYTHON, "extension"),  # one of its libraries needs Python
     }
 
     def make_wheels(self):
@@ -133,7 +133,7 @@ class Hosts(HostTest):
         self.check()
 
     def test_names_of_libraries(self):
-        """What import would not take for a module is a library, by whatever name hosts know them."""
+        """Files that import would not take for modules are libraries, under any name that hosts use."""
         files = {"versioned": "versioned.so.0.9.0", "prefixed": "libprefixed.so", "both": "libboth.so.2",
                  "suffixed": "suffixed.duckdb_extension"}
         self.install(archives.write_wheel(
@@ -155,13 +155,13 @@ class Hosts(HostTest):
         self.assertEqual(self.load("c"), {})
 
     def test_replaced_after_indexing(self):
-        """Another build in the same place: what is there is loaded, with its own version."""
+        """A replaced plugin is loaded, with its own version."""
         self.install(plugin_wheel(self.wheels, "good"))
         self.update()
         support.replace(f"{self.site}/jax_plugins/good.so", fixture("pjrt_old.so"))
         self.assertEqual(self.load("c")["good"][0], EREFUSED)
 
-    def test_others_could_have_written_it(self):
+    def test_plugin_writable_by_others(self):
         self.install(plugin_wheel(self.wheels, "good"))
         os.chmod(f"{self.site}/jax_plugins", 0o777)
         for _ in self.both_levels():
@@ -181,7 +181,7 @@ class Crashes(HostTest):
     def quarantine(self):
         return self.run_program("quarantine", status=DONE).fields
 
-    def check_set_aside(self, name, reason):
+    def check_quarantined(self, name, reason):
         code, text = self.load("c", "jax_plugins", name)[name]
         self.assertEqual(code, ESETASIDE)
         self.assertIn(f"is in quarantine: {reason}", text)
@@ -199,39 +199,39 @@ class Crashes(HostTest):
         self.assertEqual(self.quarantine(), [])
         self.assertIn("did you mean 'good'?", self.probe("god", status=NOT_FOUND).err)
 
-    def test_a_plugin_that_aborts(self):
+    def test_aborting_plugin(self):
         reason = "it crashed (signal 6, Aborted) when it was probed"
         reply = self.probe("aborting", status=COULD_NOT)
         self.assertEqual(reply.fields[0][5:], ["crashed", reason])
-        identity = self.check_set_aside("aborting", reason)
+        identity = self.check_quarantined("aborting", reason)
         self.assertEqual(self.probe("aborting", status=COULD_NOT).fields[0][5], "failed")
         self.assertEqual(self.load("c", "jax_plugins", "good")["good"][0], 0)
         self.run_program("quarantine", "--clear", "build-id-00", status=NOT_FOUND)
         self.run_program("quarantine", "--clear", identity, status=DONE)
         self.assertEqual(self.quarantine(), [])
 
-    def test_a_plugin_that_hangs(self):
+    def test_hanging_plugin(self):
         reason = "it did not return within 1 s when it was probed"
         reply = self.probe("hanging", "--timeout", "1", status=COULD_NOT)
         self.assertEqual(reply.fields[0][5:], ["hung", reason])
-        self.check_set_aside("hanging", reason)
+        self.check_quarantined("hanging", reason)
 
-    def test_free_again_when_it_has_changed(self):
+    def test_changed_plugin_leaves_quarantine(self):
         self.probe("aborting", status=COULD_NOT)
         support.replace(f"{self.site}/jax_plugins/aborting.so", fixture("pjrt_good.so"))
         self.assertEqual(self.load("c", "jax_plugins", "aborting")["aborting"], (0, "good 42"))
 
-    def test_a_host_that_is_guarded(self):
-        """It dies the first time; then it is told why not."""
+    def test_guarded_host(self):
+        """The host crashes the first time; then it is told why the plugin is not loaded."""
         for language in ("c", "cxx"):
             done = self.run_host(language, "jax_plugins", "aborting")
             self.assertLess(done.returncode, 0, done.stdout)
-            self.check_set_aside("aborting", "a process ended while it was being loaded")
+            self.check_quarantined("aborting", "a process ended while it was being loaded")
             self.run_program("quarantine", "--clear", status=DONE)
             self.assertEqual(self.quarantine(), [])
 
-    def test_two_at_once(self):
-        """Who is killed while another one loads the same does not spoil it for that one."""
+    def test_two_hosts_at_once(self):
+        """A host killed while another one loads the same plugin does not affect the other."""
         first = subprocess.Popen([f"{FIXTURES}/pjrt_host_c", "jax_plugins", "hanging"], env=self.environment(),
                                  stdout=subprocess.DEVNULL)
         self.addCleanup(support.end, first)
@@ -259,14 +259,14 @@ class Crashes(HostTest):
 
 class Sqlite(HostTest):
     def download(self, *options):
-        """Into the directory of wheels; their paths."""
+        """Download sqlite-vec; returns the paths of the wheels."""
         if not package_cache.pip_ran(sys.executable, "download", "--quiet", "--no-deps", "--only-binary", ":all:",
                                      *options, "--dest", self.wheels, "sqlite-vec==0.1.6"):
             self.skipTest("pip cannot get sqlite-vec")
         return [f"{self.wheels}/{name}" for name in os.listdir(self.wheels)]
 
-    def test_a_wheel_for_another_machine(self):
-        """Told of the wheel, and of what is unpacked of it; and not loaded."""
+    def test_wheel_for_another_machine(self):
+        """It is reported for the wheel and for its unpacked files, and not loaded."""
         other, name = ("x86_64", "x86-64") if platform.machine() == "aarch64" else ("aarch64", "aarch64")
         wheel, = self.download("--platform", f"manylinux_2_17_{other}")
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile",
@@ -281,8 +281,8 @@ class Sqlite(HostTest):
         with self.assertRaises(OSError):
             ctypes.CDLL(row["object"])
 
-    def test_its_shell_loads_an_extension(self):
-        """sqlite-vec announces nothing: its library is found by the symbol that it exports."""
+    def test_shell_loads_an_extension(self):
+        """sqlite-vec has no entry point: its library is found by the symbol that it exports."""
         shell = shutil.which("sqlite3")
         if not shell:
             self.skipTest("there is no sqlite3")

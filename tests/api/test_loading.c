@@ -1,6 +1,6 @@
 /*
- * test_loading.c - from an entry to what it leads to, and into the process: each
- * question is asked of an environment that is not indexed, and of one that is.
+ * test_loading.c - resolving and loading entry points; every test runs before and after the
+ * environment is indexed.
  */
 #include "site.h"
 
@@ -16,7 +16,7 @@ static const char values[] = "[g]\n"
                              "no-symbol = plugins.native:absent\n"
                              "no-value = plugins native\n";
 
-/* The plugins of the fixtures, as a wheel would install them. */
+/* Install the plugins of the fixtures as a wheel would. */
 static void install(struct site *site, const char *value)
 {
 	site_plugin(site, "native.so", SITE_PACKAGES "/plugins/native.so");
@@ -30,7 +30,7 @@ static void install(struct site *site, const char *value)
 	           "pure/cli.py,,\n");
 }
 
-/* Round 0: not indexed; 1: indexed, and the rows are believed. */
+/* Round 0: not indexed; 1: indexed, and the rows are trusted. */
 static void open_round(struct site *site, int round)
 {
 	static const entrydb_options trusting = {
@@ -107,7 +107,7 @@ static void test_resolve(void **state)
 	}
 }
 
-/* The database has been replaced, or is another one, since the entry was selected. */
+/* The database was replaced after the entry was selected. */
 static void test_resolve_old_entry(void **state)
 {
 	struct site *site = *state;
@@ -125,7 +125,7 @@ static void test_resolve_old_entry(void **state)
 	assert_int_equal(entrydb_target_kind(site->target), ENTRYDB_KIND_NATIVE);
 }
 
-static void test_resolve_of_what_is_gone(void **state)
+static void test_resolve_removed_distribution(void **state)
 {
 	struct site *site = *state;
 	int code;
@@ -162,7 +162,7 @@ static void test_load(void **state)
 	}
 }
 
-/* Loading must fail with @code and a message that has @part; the symbol stays as it was. */
+/* Loading must fail with @code and a message containing @part, and not set the symbol. */
 static void refuse(struct site *site, const char *name, int code, const char *part)
 {
 	void *symbol = site;
@@ -229,7 +229,7 @@ static void check_verdict(struct site *site, const char *name, const char *reaso
 	entrydb_verdict_free(verdict);
 }
 
-/* What is disabled is found all the same, and is not loaded, be it Python's or native. */
+/* Disabled entry points, Python's or native, are found but not loaded. */
 static void test_policy(void **state)
 {
 	struct site *site = *state;
@@ -256,7 +256,7 @@ static void test_policy(void **state)
 
 /* --- the dynamic linker --- */
 
-static void test_dlerror_word_for_word(void **state)
+static void test_dlerror_is_quoted(void **state)
 {
 	struct site *site = *state;
 	const char *words;
@@ -272,7 +272,7 @@ static void test_dlerror_word_for_word(void **state)
 	}
 }
 
-static void test_symbol_gone_since_indexed(void **state)
+static void test_symbol_removed_after_indexing(void **state)
 {
 	struct site *site = *state;
 
@@ -332,7 +332,7 @@ static void test_load_options(void **state)
 	                 ENTRYDB_EINVAL);
 }
 
-/* A build-id is known since it was indexed, a hash where RECORD has one. */
+/* The build-id is stored when indexing, a hash is known if RECORD has one. */
 static void test_identity(void **state)
 {
 	struct site *site = *state;
@@ -341,8 +341,8 @@ static void test_identity(void **state)
 	open_round(site, 1);
 	assert_int_equal(load_with(site, ENTRYDB_LOAD_HASH, NULL, NULL), ENTRYDB_ECHANGED);
 	assert_int_equal(load_with(site, ENTRYDB_LOAD_SAME, NULL, NULL), 0);
-	open_round(site, 1); /* it is opened for the first time again */
-	site_remove(site, SITE_PACKAGES "/plugins/native.so"); /* what is mapped stays as it is */
+	open_round(site, 1);                                   /* like the first time */
+	site_remove(site, SITE_PACKAGES "/plugins/native.so"); /* mapped memory is unaffected */
 	site_plugin(site, "versioned.so", SITE_PACKAGES "/plugins/native.so");
 	assert_int_equal(load_with(site, ENTRYDB_LOAD_SAME, NULL, NULL), ENTRYDB_ECHANGED);
 	assert_non_null(strstr(entrydb_error_message(&site->error), "build-id"));
@@ -374,7 +374,7 @@ static void test_writable_by_others(void **state)
 	                 0);
 }
 
-static void test_owned_by_a_stranger(void **state)
+static void test_owned_by_another_user(void **state)
 {
 	struct site *site = *state;
 	const char *object = site_path(site, SITE_PACKAGES "/plugins/native.so");
@@ -391,8 +391,8 @@ static void test_owned_by_a_stranger(void **state)
 }
 
 RUN_TESTS(SITE_TEST(test_resolve), SITE_TEST(test_resolve_old_entry),
-          SITE_TEST(test_resolve_of_what_is_gone), SITE_TEST(test_load), SITE_TEST(test_no_object),
-          SITE_TEST(test_unresolved), SITE_TEST(test_policy), SITE_TEST(test_dlerror_word_for_word),
-          SITE_TEST(test_symbol_gone_since_indexed), SITE_TEST(test_load_options),
-          SITE_TEST(test_identity), SITE_TEST(test_writable_by_others),
-          SITE_TEST(test_owned_by_a_stranger))
+          SITE_TEST(test_resolve_removed_distribution), SITE_TEST(test_load),
+          SITE_TEST(test_no_object), SITE_TEST(test_unresolved), SITE_TEST(test_policy),
+          SITE_TEST(test_dlerror_is_quoted), SITE_TEST(test_symbol_removed_after_indexing),
+          SITE_TEST(test_load_options), SITE_TEST(test_identity),
+          SITE_TEST(test_writable_by_others), SITE_TEST(test_owned_by_another_user))

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
-"""What the READMEs show is so.
+"""The examples in the READMEs work.
 
-The sessions in README.md are run as they stand there, on a terminal, in a home of their
-own, without a network: with stand-ins for the packages that they install, of the same
-names, versions and entry points. What they print must be what is shown; numbers of
-distributions, times and the version of Python may be others. The program in C is
-compiled, the lines of Python are run. In every README, the files that are named must
-be there.
+The sessions in README.md are run on a terminal, in a home of their own and without network, with
+substitutes of the same names, versions and entry points for the packages that they install. The
+output must be as shown; only numbers of distributions, times and the version of Python may differ. The
+C program is compiled, the Python code is run. The files named in any README must exist.
 
     ENTRYDB_BUILD           the build directory, from which entrydb is installed
     ENTRYDB_TEST_PLUGINS    the compiled plugins of tests/fixtures/plugins
@@ -27,8 +25,8 @@ from application import CXX, TOP, WARNINGS, run
 from support import read
 
 README = f"{TOP}/README.md"
-HOME = "/home/ann"   # whose the session is
-MOST_LINES = 150     # a first page is read to its end
+HOME = "/home/ann"   # the user of the sessions
+MOST_LINES = 150     # a front page must be short enough to be read
 SECONDS_ALLOWED = 300
 PROMPT = "$ "
 NEXT = "--- next command ---"
@@ -38,28 +36,28 @@ PACKAGES = [  # name, version, entry points, module
     ("pytest_mock", "3.14.0", "[pytest11]\npytest_mock = pytest_mock\n", "pytest_mock/__init__.py"),
 ]
 
-# What differs from machine to machine, and what it is compared as.
+# Parts that differ between machines, and their replacements for the comparison.
 UNSTABLE = [
     (r"python3\.\d+", "python3.N"),
     (r"\b\d+ (site directories|distributions|added|changed|removed|broken)", r"N \1"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME"),
-    (r"[\t ]+", " "),  # columns are as wide as what stands in them
+    (r"[\t ]+", " "),  # column widths depend on their contents
 ]
 
 
 def readmes():
-    """All but those in directories of builds."""
+    """All READMEs except those in build directories."""
     found = glob.glob("**/README.md", root_dir=TOP, recursive=True)
     return [f"{TOP}/{path}" for path in found if not path.startswith("build")]
 
 
 def blocks(language):
-    """What README.md has between the fences of a language."""
+    """The fenced code blocks of a language in README.md."""
     return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", read(README))
 
 
 def steps(session):
-    """(command, what it prints) for each command of a session."""
+    """(command, output) for each command of a session."""
     found = []
     for line in session.splitlines():
         if line.startswith(PROMPT):
@@ -72,7 +70,7 @@ def steps(session):
 
 
 def comparable(lines):
-    """Without what differs from machine to machine; directories are read in any order."""
+    """The lines without parts that differ between machines; listings are in any order."""
     text = "\n".join(lines)
     for pattern, replacement in UNSTABLE:
         text = re.sub(pattern, replacement, text)
@@ -80,7 +78,7 @@ def comparable(lines):
 
 
 def read_some(terminal):
-    """Nothing, once nobody has the other end open."""
+    """Read from a terminal; nothing if its other end is closed."""
     try:
         return os.read(terminal, 4096)
     except OSError:
@@ -88,7 +86,7 @@ def read_some(terminal):
 
 
 class ReadmeTest(unittest.TestCase):
-    """An empty home in which entrydb is installed, and pip finds the stand-ins."""
+    """A new home in which entrydb is installed and pip finds the substitutes."""
 
     @classmethod
     def setUpClass(cls):
@@ -112,7 +110,7 @@ class ReadmeTest(unittest.TestCase):
                             "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
     def type(self, script):
-        """What a terminal shows where a shell runs the script."""
+        """The terminal's output of a shell script."""
         ours, theirs = os.openpty()
         with subprocess.Popen(["timeout", str(SECONDS_ALLOWED), "bash", "-c", script],
                               env={**self.environment, "NO_COLOR": "1"}, cwd=self.home,
@@ -123,7 +121,7 @@ class ReadmeTest(unittest.TestCase):
         return shown.decode().replace("\r\n", "\n").replace(self.home, HOME)
 
     def play(self, session):
-        """Run the commands in one shell, and compare what each prints."""
+        """Run the commands in one shell and compare their output."""
         shown = steps(session)
         script = "\n".join(f"echo '{NEXT}'\n{command}" for command, _ in shown)
         printed = self.type(script).split(f"{NEXT}\n")[1:]
@@ -132,7 +130,7 @@ class ReadmeTest(unittest.TestCase):
             self.assertEqual(comparable(expected), comparable(lines.splitlines()), command)
 
     def make_environment(self, *packages):
-        """What activation would set."""
+        """Create an environment; sets the variables of its activation."""
         venv = f"{self.home}/venv"
         run("python3", "-m", "venv", venv, env=self.environment)
         run(f"{venv}/bin/pip", "install", "-q", *packages, env=self.environment)
@@ -168,7 +166,7 @@ class ReadmeTest(unittest.TestCase):
 
 
 class Names(unittest.TestCase):
-    """What READMEs point to is there."""
+    """The references of READMEs and manual pages exist."""
 
     def test_links(self):
         for readme in readmes():
@@ -177,7 +175,7 @@ class Names(unittest.TestCase):
                     self.assertTrue(os.path.exists(f"{os.path.dirname(readme)}/{target}"))
 
     def test_files(self):
-        """Of whatever stands in back quotes and begins with a folder of this tree, or of its README."""
+        """Text in backticks that begins with a folder of this tree, or of the README, is an existing path."""
         named = 0
         for readme in readmes():
             places = (TOP, os.path.dirname(readme))
@@ -190,7 +188,7 @@ class Names(unittest.TestCase):
         self.assertGreater(named, 10)
 
     def test_manual_pages(self):
-        """entrydb(5) in a README, .Xr entrydb 5 in another page."""
+        """entrydb(5) in a README, .Xr entrydb 5 in a manual page."""
         pages = glob.glob(f"{TOP}/*/man/*.[1-9]")
         installed = {tuple(os.path.basename(page).rsplit(".", 1)) for page in pages}
         for file in readmes() + pages:

@@ -1,7 +1,7 @@
 /*
- * test_registry.c - names that are registered or installed, looked up and listed; and all
- * of a group loaded and called. The rules are those of PyTorch's registry of compiler back
- * ends and of its autoload, entry by entry.
+ * test_registry.c - registered and installed names are looked up and listed, and the plugins of a
+ * group are autoloaded. The rules are those of PyTorch's registry of compiler back ends and of its
+ * autoload.
  */
 #include <pthread.h>
 
@@ -17,7 +17,7 @@ static const char values[] = "[g]\n"
 
 static int built_in, another;
 
-/* What a test of a registry has; the site's teardown does not know it. */
+/* The state of a registry test, which the site's teardown does not release. */
 static entrydb_registry *registry;
 
 static int setup(void **state)
@@ -110,8 +110,8 @@ static void test_duplicates(void **state)
 	        ENTRYDB_EEXISTS);
 }
 
-/* What is registered is never shadowed by what is installed, and both are one name. */
-static void test_the_process_comes_first(void **state)
+/* Registered names are never shadowed by installed ones, and listed once. */
+static void test_registered_names_come_first(void **state)
 {
 	struct site *site = *state;
 
@@ -120,7 +120,7 @@ static void test_the_process_comes_first(void **state)
 	assert_string_equal(names(site, NULL), "lacking native python second");
 	assert_ptr_equal(look_up(site, "native"), &built_in);
 	assert_string_equal(names(site, "debug"), "lacking python second");
-	add(site, "second", &another, NULL); /* found, and not loaded yet */
+	add(site, "second", &another, NULL); /* found, but not loaded yet */
 	assert_ptr_equal(look_up(site, "second"), &another);
 }
 
@@ -149,7 +149,7 @@ static void test_unknown_names(void **state)
 	refuse(site, "nothing-like-it", ENTRYDB_EUNKNOWN, " and 14 more");
 }
 
-static void test_a_failure_is_not_remembered(void **state)
+static void test_failure_is_not_cached(void **state)
 {
 	struct site *site = *state;
 
@@ -161,8 +161,8 @@ static void test_a_failure_is_not_remembered(void **state)
 	assert_int_equal(site_call(look_up(site, "lacking")), 42);
 }
 
-/* The database is asked once. */
-static void test_what_is_installed_later_is_not_seen(void **state)
+/* The database is queried once. */
+static void test_later_installations_are_ignored(void **state)
 {
 	struct site *site = *state;
 
@@ -181,7 +181,7 @@ static void test_policy(void **state)
 	refuse(site, "native", ENTRYDB_EUNKNOWN, "there is no 'native'");
 }
 
-/* Of two entry points of one name, the one with the higher priority counts. */
+/* Of two entry points with the same name, the one with higher priority is used. */
 static void test_priority(void **state)
 {
 	struct site *site = *state;
@@ -249,7 +249,7 @@ static void failed(const entrydb_entry_point *entry_point, const entrydb_error *
 	                          entrydb_entry_point_name(entry_point), error->code);
 }
 
-/* @changed: to what the options are changed first. */
+/* @changed: changes the options first. */
 static int autoload(struct site *site, const entrydb_autoload_options *changed, const char *called,
                     const char *failures)
 {
@@ -298,7 +298,7 @@ static void test_autoload_collects_all(void **state)
 	                 ENTRYDB_EPLUGIN);
 }
 
-static void test_autoload_of_some(void **state)
+static void test_autoload_selected(void **state)
 {
 	static const char *const only[] = {"native", "absent"};
 	entrydb_autoload_options options = ENTRYDB_AUTOLOAD_OPTIONS_INIT;
@@ -311,8 +311,8 @@ static void test_autoload_of_some(void **state)
 	assert_int_equal(autoload(site, &options, "", ""), 0);
 }
 
-/* Unset, or exactly "1": PyTorch's rule. */
-static void test_autoload_is_switched(void **state)
+/* Autoload is on if the variable is unset or exactly "1", as in PyTorch. */
+static void test_autoload_variable(void **state)
 {
 	static const char *const off[] = {"0", "", "true", "11", "1 ", "no"};
 	static const char *const only[] = {"native"};
@@ -330,7 +330,7 @@ static void test_autoload_is_switched(void **state)
 	assert_int_equal(autoload(site, &options, " native", ""), 0);
 }
 
-/* Two of one name are both called; what is disabled is not; priorities come first. */
+/* Two of the same name are both called, disabled ones are not; higher priorities come first. */
 static void test_autoload_order(void **state)
 {
 	entrydb_autoload_options options = ENTRYDB_AUTOLOAD_OPTIONS_INIT;
@@ -346,8 +346,8 @@ static void test_autoload_order(void **state)
 	assert_int_equal(autoload(site, &options, " c a a d", ""), 0);
 }
 
-/* Without a caller of the host's own, it is a function that returns 0. */
-static void test_autoload_calls_plainly(void **state)
+/* Without a call function of the host, the plugin is a function that returns 0. */
+static void test_autoload_default_call(void **state)
 {
 	struct site *site = *state;
 
@@ -358,9 +358,9 @@ static void test_autoload_calls_plainly(void **state)
 }
 
 RUN_TESTS(TEST(test_names_are_sorted_and_filtered), TEST(test_duplicates),
-          TEST(test_the_process_comes_first), TEST(test_look_up_loads), TEST(test_unknown_names),
-          TEST(test_a_failure_is_not_remembered), TEST(test_what_is_installed_later_is_not_seen),
-          TEST(test_policy), TEST(test_priority), TEST(test_threads),
-          TEST(test_autoload_stops_at_the_first_failure), TEST(test_autoload_collects_all),
-          TEST(test_autoload_of_some), TEST(test_autoload_is_switched), TEST(test_autoload_order),
-          TEST(test_autoload_calls_plainly))
+          TEST(test_registered_names_come_first), TEST(test_look_up_loads),
+          TEST(test_unknown_names), TEST(test_failure_is_not_cached),
+          TEST(test_later_installations_are_ignored), TEST(test_policy), TEST(test_priority),
+          TEST(test_threads), TEST(test_autoload_stops_at_the_first_failure),
+          TEST(test_autoload_collects_all), TEST(test_autoload_selected),
+          TEST(test_autoload_variable), TEST(test_autoload_order), TEST(test_autoload_default_call))

@@ -1,6 +1,6 @@
 /*
- * test_survey.c - all that a handle knows, and the number that tells whether it
- * is still so.
+ * test_survey.c - the survey of all distributions of a handle, and the generation number that tells
+ * whether it is still current.
  */
 #include "site.h"
 
@@ -36,7 +36,7 @@ static const entrydb_distribution *find(struct site *site, const char *directory
 	return NULL;
 }
 
-/* Two path entries: of "same" the second is shadowed, and told all the same. */
+/* Two path entries with a distribution "same": the second is shadowed, but listed. */
 static void make_distributions(struct site *site)
 {
 	site_distribution(site, SITE_PACKAGES, "same-1.dist-info", "same", "1", one);
@@ -85,7 +85,7 @@ static void test_survey(void **state)
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
-/* The directory that is found by a name; "" if none is. */
+/* The directory found by a name; "" if there is none. */
 static const char *found_by(struct site *site, const char *name)
 {
 	const entrydb_distribution *found;
@@ -149,8 +149,8 @@ static void test_metadata(void **state)
 	        ENTRYDB_ENOTFOUND);
 }
 
-/* Nothing was read of what was shadowed, and then it is so no more. */
-static void test_shadowed_no_more(void **state)
+/* A shadowed distribution, of which nothing was read, becomes visible. */
+static void test_no_longer_shadowed(void **state)
 {
 	struct site *site = *state;
 
@@ -166,7 +166,7 @@ static void test_shadowed_no_more(void **state)
 	                    "one=m@same-3.dist-info two=m@same-2.dist-info<same-3.dist-info");
 }
 
-/* What is shadowed harms nobody, though it is no entry_points.txt; but it is told. */
+/* A broken entry_points.txt that is shadowed causes no error, but is listed. */
 static void test_shadowed_and_broken(void **state)
 {
 	struct site *site = *state;
@@ -217,5 +217,5 @@ static void test_refresh(void **state)
 }
 
 RUN_TESTS(SITE_TEST(test_survey), SITE_TEST(test_find), SITE_TEST(test_metadata),
-          SITE_TEST(test_shadowed_no_more), SITE_TEST(test_shadowed_and_broken),
+          SITE_TEST(test_no_longer_shadowed), SITE_TEST(test_shadowed_and_broken),
           SITE_TEST(test_entries_lead_to_targets), SITE_TEST(test_refresh))

@@ -1,7 +1,7 @@
 /*
- * test_threads.c - threads that share a handle and a set, while distributions
- * come and go and the program replaces the database. Every answer must be one
- * that was right at some moment; ThreadSanitizer sees to the rest.
+ * test_threads.c - threads share a handle and a set while distributions come and go and the program
+ * replaces the database. Every answer must have been right at some moment; ThreadSanitizer checks
+ * the rest.
  */
 #include "site.h"
 
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #define THREADS 4
-#define ROUNDS  12 /* of changes; a database is published in each */
+#define ROUNDS  12 /* of changes, each with a publication of the database */
 #define PAUSE   20 /* milliseconds between two changes */
 
 #define FIRST  SITE_PACKAGES
@@ -24,9 +24,9 @@ struct crowd {
 };
 
 /*
- * The distribution "moving" is not there, or version 1 is, in the third path entry,
- * or version 2 in the second, which shadows it. Each path entry holds but one
- * distribution with the group "g", so that the order is known.
+ * The distribution "moving" is absent, or in version 1 in the third path entry, or in version 2 in
+ * the second, which shadows it. Each path entry has only one distribution with the group "g", so
+ * the order is known.
  */
 #define ALWAYS "here=m:a@here-1.dist-info native=native:entry@here-1.dist-info"
 static const char *const answers[] = {
@@ -41,7 +41,7 @@ static void complain(struct crowd *crowd, const char *what, const char *answer)
 	atomic_fetch_add(&crowd->wrong, 1);
 }
 
-/* As site_select() tells it, without a struct site to hold the text. */
+/* Like site_select(), but without a struct site to hold the text. */
 static void tell(const entrydb_set *set, char *text, size_t room)
 {
 	size_t used = 0;
@@ -124,7 +124,7 @@ static void check_path(struct crowd *crowd)
 	entrydb_path_free(path);
 }
 
-/* The set is everybody's; entries of it are resolved long after the database has changed. */
+/* All threads share the set; its entries are resolved long after the database has changed. */
 static void *ask(void *payload)
 {
 	struct crowd *crowd = payload;
@@ -139,7 +139,7 @@ static void *ask(void *payload)
 	return NULL;
 }
 
-/* What comes was prepared aside: each change of a path entry is one rename. */
+/* Each change of a path entry is one rename of a prepared directory. */
 static void move(struct site *site, const char *from, const char *to)
 {
 	assert_int_equal(rename(site_path(site, from), site_path(site, to)), 0);

@@ -36,7 +36,7 @@ static inline void ask_read(const entrydb_entry_point *entry)
 	}
 }
 
-/* Select, read all, free; returns how many entries there were. */
+/* Select, read all fields, free; returns the number of entries. */
 static inline size_t ask_select(entrydb *db, const char *group, const char *name)
 {
 	entrydb_error error = ENTRYDB_ERROR_INIT;

@@ -1,6 +1,6 @@
 /*
- * bare.h - the baseline of every look-up: one prepared statement on the published
- * file, immutable, that gives all that a caller needs, and nothing more.
+ * bare.h - the baseline of all look-ups: one prepared statement on the published file, opened as
+ * immutable, that returns exactly what a caller needs.
  */
 #ifndef BARE_H
 #define BARE_H
@@ -38,7 +38,7 @@ static inline sqlite3_stmt *bare_prepare(sqlite3 *db, const char *text)
 	return statement;
 }
 
-/* Bind, step, read, reset; returns how many rows there were. */
+/* Bind, step, read, reset; returns the number of rows. */
 static inline size_t bare_select(sqlite3_stmt *statement, const char *group, size_t group_length,
                                  const char *name, size_t name_length)
 {

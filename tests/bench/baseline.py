@@ -1,10 +1,10 @@
-"""What importlib.metadata does, timed inside its own process.
+"""Times importlib.metadata inside its own process.
 
-usage: baseline.py scan GROUP PATH_ENTRY...    the first importlib.metadata.entry_points(group=GROUP),
-                                               and another; GROUP "": those of all groups
+usage: baseline.py scan GROUP PATH_ENTRY...    the first importlib.metadata.entry_points(group=GROUP)
+                                               and a second one; GROUP "" means all groups
 
-Prints nanoseconds, how many entry points there were, and the nanoseconds of
-the second question. The imports are not counted. Run with -I -S.
+Prints the nanoseconds of the first query, the number of entry points, and the nanoseconds of the second
+query. Imports are not timed. Run with -I -S.
 """
 
 import sys

@@ -1,6 +1,6 @@
 /*
- * bench.h - what the measuring programs have in common: a clock, a way to fail,
- * and the layout of the environments that environments.py makes.
+ * bench.h - shared by the measuring programs: a clock, errors, and the layout of the environments
+ * that environments.py creates.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -14,7 +14,7 @@
 
 #define PATH_ENTRIES 3
 
-static volatile size_t bench_sink; /* what is read must count as used */
+static volatile size_t bench_sink; /* keeps reads from being optimized away */
 
 static inline int64_t bench_now(void) /* nanoseconds */
 {
@@ -53,7 +53,7 @@ static inline char *bench_database(const char *prefix)
 	return bench_print("%s/var/lib/entrydb/entry_points.db", prefix);
 }
 
-/* What sys.path of such an environment holds, its zip aside. */
+/* The sys.path of such an environment, without its zip. */
 static inline void bench_path(const char *prefix, char *path[PATH_ENTRIES])
 {
 	path[0] = bench_print("%s/lib/python3.12", prefix);

@@ -1,7 +1,7 @@
-"""What a tree costs that was carried with its database (a copy, an archive, an image), beside one at home.
+"""The cost of a tree that was copied with its database (cp, an archive, an image), compared with the original.
 
-Nothing in either has changed; in the one, each distribution is known again by its name and
-the sizes and times of its files, in the other, one stat proves all.
+Nothing in either has changed. In the copy, each distribution is recognized by its name and the sizes and
+times of its files; in the original, one stat suffices.
 """
 
 import os
@@ -12,11 +12,11 @@ import python_figures
 from figures import Row, at_most, scaled, site_of
 from python_figures import COUNT, FIRST, LATER
 
-CARRIED = 445  # distributions: what is to be reached is said of so many
+CARRIED = 445  # distributions, for which the target is set
 
 
 def carry(prefix, sealed=None):
-    """A copy; sealed: a Bench, whose program has sealed the database before."""
+    """Copy the environment; sealed: a Bench whose program seals the database first."""
     there = f"{prefix}-{'sealed' if sealed else 'carried'}"
     if not os.path.isdir(there):
         subprocess.run(["cp", "-a", prefix, there], check=True)

@@ -1,8 +1,8 @@
-"""Makes the environments that are measured.
+"""Creates the environments for the measurements.
 
-Their shape is that of a real environment of 271 distributions: 2 to 20 kB of
-METADATA, 0.8 to 30 kB of RECORD, a third of them with an entry_points.txt, most
-of those with one or two console scripts, some with many entries in several groups.
+They are modelled on a real environment of 271 distributions: 2 to 20 kB of METADATA, 0.8 to 30 kB of
+RECORD; a third of the distributions have an entry_points.txt, mostly with one or two console scripts,
+some with many entries in several groups.
 """
 
 import math
@@ -24,7 +24,7 @@ PLUGIN_GROUP = "bench.plugins"
 
 
 def make_plugins(prefix, count, shared_object):
-    """Each distribution with one native plugin."""
+    """An environment of distributions with one native plugin each."""
     with open(shared_object, "rb") as stream:
         plugin = stream.read()
     os.makedirs(f"{prefix}/lib/python3.12/lib-dynload")
@@ -49,7 +49,7 @@ class Maker:
         self.text = "".join(self.random.choices(string.ascii_letters + "     \n", k=65536))
 
     def size(self, low, high):
-        """Spread evenly over the orders of magnitude."""
+        """A random size, uniform over the orders of magnitude."""
         return int(math.exp(self.random.uniform(math.log(low), math.log(high))))
 
     def metadata(self, name, version):
@@ -77,7 +77,7 @@ class Maker:
         return self.text[start:start + 43].replace(" ", "-").replace("\n", "_")
 
     def entry_points(self, package):
-        """The lines of a usual entry_points.txt."""
+        """The lines of a typical entry_points.txt."""
         groups = {}
         if self.random.random() < 0.8:
             groups[COMMON_GROUP] = self.random.choice([1, 1, 1, 1, 2, 2, 3, 5])
@@ -104,13 +104,13 @@ def write(path, text):
 
 
 def names(count):
-    """Distinct, in an order that no sorting gives."""
+    """Distinct names in an order that no sorting produces."""
     every = [f"{a}_{b}_{c}" for a in WORDS for b in WORDS for c in WORDS]
     return random.Random(count).sample(every, count)
 
 
 def make_distribution(maker, site, package, entry_points):
-    """One installed distribution, with the package directory beside it."""
+    """Create an installed distribution with its package directory."""
     version = f"{maker.random.randint(0, 9)}.{maker.random.randint(0, 30)}.{maker.random.randint(0, 9)}"
     info = f"{package}-{version}.dist-info"
     directory = f"{site}/{info}"
@@ -119,7 +119,7 @@ def make_distribution(maker, site, package, entry_points):
     for name in files:
         write(f"{site}/{name}", "")
     os.mkdir(directory)
-    # In the order of an installer: RECORD comes last.
+    # In the order of an installer: RECORD is written last.
     write(f"{directory}/METADATA", maker.metadata(package.replace("_", "-"), version))
     write(f"{directory}/WHEEL", "Wheel-Version: 1.0\nGenerator: bdist_wheel (0.43.0)\n"
           "Root-Is-Purelib: true\nTag: py3-none-any\n\n")
@@ -134,7 +134,7 @@ def make_distribution(maker, site, package, entry_points):
 
 
 def make_environment(prefix, distributions, share=0.33):
-    """A realistic environment; returns its site directory."""
+    """Create a realistic environment; returns its site directory."""
     site = make_directories(prefix)
     fill(site, distributions, share)
     return site
@@ -155,7 +155,7 @@ def make_directories(prefix):
 
 
 def make_crowded_environment(prefix, distributions, each):
-    """One with @each entry points in every distribution, and no other files than needed."""
+    """Create an environment with @each entry points in every distribution and no unneeded files."""
     site = make_directories(prefix)
     for package in names(distributions):
         directory = f"{site}/{package}-1.0.dist-info"

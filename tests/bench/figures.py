@@ -1,8 +1,7 @@
 """The measurements. Each takes a Bench and yields rows.
 
-A row's pairs are (entrydb, baseline), taken one right after the other in the
-same run; the row's ratio is the median of the pairs' ratios. What the columns of
-the C programs are stands at their top.
+A row has pairs (entrydb, baseline), measured one right after the other in the same run; its ratio is
+the median of the pairs' ratios. The columns of the C programs are documented in their sources.
 """
 
 import contextlib
@@ -18,16 +17,16 @@ from environments import COMMON_GROUP, RARE_GROUP, SITE
 HERE = os.path.dirname(os.path.abspath(__file__))
 SETTLE_SECONDS = 3    # younger distributions are compared one by one at each query
 
-# What takes microseconds is timed in batches shorter than a time slice, and in
-# many of them: those during which another process ran fall out of the median.
-BATCHES = 40      # for each round
-LOOKUPS = 200     # in a batch
-FEW_LOOKUPS = 20  # whose pages a cache of SQLite's usual size holds
+# Microseconds are timed in batches shorter than a time slice. There are many batches, so that the median
+# is not affected by those that other processes interrupted.
+BATCHES = 40      # per round
+LOOKUPS = 200     # per batch
+FEW_LOOKUPS = 20  # whose pages fit a cache of SQLite's default size
 OPENINGS = 5
 
 
 class Row:
-    """@reach: at_most(1.5), at_least(8); nothing is promised by None, and by UNPROMISED."""
+    """@reach: the target, as at_most(1.5) or at_least(8); None and UNPROMISED mean no target."""
 
     def __init__(self, work, against, pairs, reach=None, unit="us"):
         self.work, self.against, self.reach, self.unit = work, against, reach, unit
@@ -46,7 +45,7 @@ class Row:
 
 
 class Difference(Row):
-    """Of times that have something large in common; stands where a row has its ratio."""
+    """A difference of times with a large common part, shown in place of the ratio."""
 
     def __init__(self, work, against, pairs, reach=None, unit="us"):
         super().__init__(work, against, pairs, None, unit)
@@ -71,7 +70,7 @@ class Reach:
 
 
 class Unpromised(Reach):
-    """How many times faster, of the rows beside the one that something is promised for."""
+    """Shows the speed-up, for rows that accompany the row with a target."""
 
     def __init__(self):
         super().__init__(None, True)
@@ -112,7 +111,7 @@ def at_least(limit):
 
 
 def columns(lines, entrydb, baseline):
-    """Two columns of a C program's lines, nanoseconds to microseconds."""
+    """Two columns of a C program's output, converted from nanoseconds to microseconds."""
     return [(line[entrydb] / 1e3, line[baseline] / 1e3) for line in lines]
 
 
@@ -120,14 +119,14 @@ def scaled(pairs, divisor=1e3):
     return [(a / divisor, b / divisor) for a, b in pairs]
 
 
-# --- environments, made once ---
+# --- environments, created once ---
 
 def settle(bench):
     time.sleep(SETTLE_SECONDS)
 
 
 def realistic(bench, distributions):
-    """An environment with a database, and nothing in it that is still young."""
+    """An environment with a database and without young files."""
     prefix = f"{bench.scratch}/realistic-{distributions}"
     if not os.path.isdir(prefix):
         bench.note(f"making {distributions} distributions")
@@ -148,7 +147,7 @@ def crowded(bench, distributions, each):
 
 
 def some_entry_point(bench, prefix):
-    """Group and name of a rather ordinary one."""
+    """The group and name of a typical entry point."""
     lines = bench.output([bench.entrydb, "list", "--path", f"{prefix}/{SITE}", COMMON_GROUP]).splitlines()
     return lines[len(lines) // 2].split("\t")[:2]
 
@@ -198,7 +197,7 @@ def opening(bench):
 
 # --- native plugins ---
 
-# As JAX does: the entry points of a group, the module's file, the library beside it.
+# The steps of JAX: the entry points of a group, the file of the module, the library beside it.
 FIND_IN_PYTHON = """
 import time
 start = time.perf_counter_ns()
@@ -212,7 +211,7 @@ print(time.perf_counter_ns() - start)
 
 
 def plugin(bench):
-    """Each time in a process of its own, as that process measures it."""
+    """Each measurement is taken by a new process."""
     count = bench.size(1000, 50)
     prefix, name = f"{bench.scratch}/plugins", f"plugin_{count // 2:04}"
     environments.make_plugins(prefix, count, bench.program("plugin.so"))
@@ -261,7 +260,7 @@ def full_update(bench, prefix):
 
 
 def read_all(database):
-    """What to run to make such a database, and each table's insertion with its rows."""
+    """The statements that create such a database, and the insertions with their rows."""
     with contextlib.closing(sqlite3.connect(database)) as source:
         schema = source.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL "
                                 "AND name NOT LIKE 'sqlite_%' ORDER BY rowid").fetchall()
@@ -275,7 +274,7 @@ def read_all(database):
 
 
 def publication(database):
-    """Nanoseconds for writing its rows into a new file by bare SQLite, and for fsync, rename, fsync."""
+    """Nanoseconds for writing the rows into a new file by plain SQLite, and for fsync, rename, fsync."""
     schema, tables = read_all(database)
     new, directory = f"{database}.bench.new", os.open(os.path.dirname(database), os.O_RDONLY)
     start = time.perf_counter_ns()

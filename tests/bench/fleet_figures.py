@@ -1,8 +1,7 @@
-"""What a push costs a fleet's server, beside COPY of the same rows.
+"""The cost of a push for the fleet's server, compared with COPY of the same rows.
 
-A real PostgreSQL (tests/lib/fleet_server.py), without syncing the disk. What is measured is the
-processor time of its processes, connections included: hosts have processors of their own, and
-what else a push does there is for them, an audit for the most part.
+Uses a real PostgreSQL (tests/lib/fleet_server.py) without fsync. The CPU time of its processes is
+measured, connections included. The hosts' own cost, mostly that of an audit, is not.
 """
 
 import sys
@@ -11,9 +10,9 @@ import time
 import fleet_server
 from figures import Row, at_most
 
-EACH = 10          # entry points of a distribution
-IN_A_SAMPLE = 10   # pushes: the system counts in hundredths of a second
-GONE_AFTER = 0.1   # seconds until a process that has ended is counted
+EACH = 10          # entry points per distribution
+IN_A_SAMPLE = 10   # pushes: the system's clock counts hundredths of a second
+GONE_AFTER = 0.1   # seconds until an ended process is counted
 
 
 class Pushes:
@@ -29,7 +28,7 @@ class Pushes:
         self.bench.output([self.bench.entrydb, "push", self.server.url(f"host{self.count}"), self.prefix])
 
     def sample(self, work):
-        """Milliseconds of the server's processor for one."""
+        """Milliseconds of the server's CPU time per repetition."""
         time.sleep(GONE_AFTER)
         before = self.server.processor_seconds()
         for _ in range(IN_A_SAMPLE):
@@ -38,7 +37,7 @@ class Pushes:
         return (self.server.processor_seconds() - before) / IN_A_SAMPLE * 1e3
 
     def first(self):
-        """By hosts that were never seen."""
+        """Pushes of new hosts."""
         self.server.add_hosts([f"host{self.count + 1 + i}" for i in range(IN_A_SAMPLE)])
 
         def push():

@@ -3,13 +3,11 @@
  *
  * usage: lookup ROUNDS COUNT first|again KIND:PREFIX...
  *
- * Each round asks each subject COUNT questions, for entry points drawn at random
- * from those present, the same for all subjects of a prefix; the order of the
- * subjects turns around from round to round. "again": they are asked twice, and
- * the second time counts, as for a program that keeps asking for what it knows. One line per round:
- * nanoseconds a question, one column per subject. Kinds: trust, roots (libentrydb); bare (the
- * statement); stats (the statement after a stat of each path entry and of the
- * file).
+ * In each round every subject answers COUNT queries for random existing entry points, the same for
+ * all subjects of a prefix; the order of the subjects alternates. "again": each query is made
+ * twice, and the second one is timed, as for a program that repeats a query. One line per round:
+ * nanoseconds per query, one column per subject. Kinds: trust, roots (libentrydb); bare (the
+ * statement); stats (the statement after a stat of each path entry and of the file).
  */
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -17,7 +15,7 @@
 #include "ask.h"
 #include "bare.h"
 
-#define WARM_UP 20 /* rounds that do not count */
+#define WARM_UP 20 /* rounds that are not counted */
 
 struct question {
 	char *group, *name;
@@ -67,7 +65,7 @@ static void add_question(struct pool *pool, sqlite3_stmt *statement)
 	};
 }
 
-/* Two questions of one group and name would be one question asked twice as often. */
+/* Group and name are distinct: a duplicate would be the same query, made twice as often. */
 static void fill_pool(struct pool *pool, const char *prefix, size_t count)
 {
 	char *file = bench_database(prefix);
@@ -86,7 +84,7 @@ static void fill_pool(struct pool *pool, const char *prefix, size_t count)
 		bench_fail("%s: no entry points", prefix);
 }
 
-/* Copied, so that walking the questions costs the same in a large pool as in a small one. */
+/* Copied, so that iterating over the queries costs the same for large and small pools. */
 static void draw(struct pool *pool, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -164,7 +162,7 @@ static void prepare(struct subject *subject, struct pool *pools, char *argument,
 		prepare_bare(subject);
 }
 
-/* The library must have been answering from the database, or another thing was measured. */
+/* The library must have answered from the database, or the wrong thing was measured. */
 static void check_fresh(struct subject *subject)
 {
 	entrydb_error error = ENTRYDB_ERROR_INIT;

@@ -1,5 +1,5 @@
 /*
- * open.c - one question, from opening to closing.
+ * open.c - times a single query from opening to closing.
  *
  * usage: open ROUNDS REPEATS PREFIX GROUP NAME
  *
@@ -11,7 +11,7 @@
 #include "ask.h"
 #include "bare.h"
 
-#define WARM_UP 5 /* rounds that do not count */
+#define WARM_UP 5 /* rounds that are not counted */
 
 struct task {
 	char *path[PATH_ENTRIES];

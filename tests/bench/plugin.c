@@ -1,13 +1,13 @@
 /*
- * plugin.c - one native plugin, in a process of its own; and a registry's look-ups.
+ * plugin.c - times a native plugin in its own process, and look-ups in a registry.
  *
- * usage: plugin load PREFIX GROUP NAME      find it and load it through libentrydb
- *        plugin find PREFIX GROUP NAME      find it only
- *        plugin bare PREFIX GROUP NAME      its row, by SQLite alone: open, query, close
- *        plugin known OBJECT SYMBOL         open what is known already
- *        plugin registry PREFIX GROUP NAME  look-ups of a name that is loaded
+ * usage: plugin load PREFIX GROUP NAME      find and load it with libentrydb
+ *        plugin find PREFIX GROUP NAME      only find it
+ *        plugin bare PREFIX GROUP NAME      read its row with SQLite alone: open, query, close
+ *        plugin known OBJECT SYMBOL         load a known object
+ *        plugin registry PREFIX GROUP NAME  look up a name that is loaded
  *
- * One line: nanoseconds, for a look-up with "registry".
+ * Prints nanoseconds; for "registry", per look-up.
  */
 #include <dlfcn.h>
 

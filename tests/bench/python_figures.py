@@ -1,7 +1,7 @@
-"""The measurements of the Python package: each takes a Bench and yields rows, as figures.py.
+"""The measurements of the Python package; like figures.py, each takes a Bench and yields rows.
 
-A sample is a new interpreter, which times its own work (python_worker.py); the package
-lies in the site directory that is asked about, as pip would put it there.
+Each sample is a new interpreter that times its own work (python_worker.py). The package is in the site
+directory that is queried, where pip would install it.
 """
 
 import os
@@ -17,11 +17,11 @@ from figures import (SETTLE_SECONDS, UNPROMISED, Difference, Row, at_least, at_m
                      site_of)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROMISED = 500         # distributions: what is to be reached is promised for so many
-FIRST, LATER, COUNT, MEMORY = range(4)    # columns of the worker
-STARTS = 20            # for each round
+PROMISED = 500         # distributions, for which targets are set
+FIRST, LATER, COUNT, MEMORY = range(4)    # columns of the worker's output
+STARTS = 20            # per round
 QUESTION = f"import importlib.metadata as m; m.entry_points(group={RARE_GROUP!r})"
-SWITCHES = ("entrydb.pth", "sitecustomize.py")  # files, by which the package is on
+SWITCHES = ("entrydb.pth", "sitecustomize.py")  # the files that switch the package on
 
 
 def sizes(bench):
@@ -31,7 +31,7 @@ def sizes(bench):
 # --- environments ---
 
 def environment(bench, distributions):
-    """One with the package in it, and a database; nothing in it is young any more."""
+    """An environment with the package and a database, without young files."""
     prefix = f"{bench.scratch}/python-{distributions}"
     if not os.path.isdir(prefix):
         bench.note(f"making {distributions} distributions")
@@ -43,7 +43,7 @@ def environment(bench, distributions):
 
 
 class Asked:
-    """Pairs of questions, ours and another, about one environment."""
+    """Pairs of queries about one environment: entrydb's and a baseline's."""
 
     def __init__(self, bench, distributions, ours, baseline):
         self.bench, self.distributions = bench, distributions
@@ -61,13 +61,13 @@ class Asked:
         return [(ours[column], baseline[column]) for ours, baseline in self.lines]
 
     def row(self, work, against, column, reach=UNPROMISED):
-        """Of times; what is promised is so for one number of distributions."""
+        """A row of times; the target applies to one number of distributions only."""
         return Row(f"{work}, {self.distributions:,} distributions", against,
                    scaled(self.pairs(column)),
                    reach if self.distributions == PROMISED else UNPROMISED)
 
 
-# --- questions ---
+# --- queries ---
 
 def python_of(bench):
     return f"importlib.metadata (Python {bench.python_version})"
@@ -100,10 +100,10 @@ def walk(bench):
         yield asked.row(f"{work}, again", against, LATER)
 
 
-# --- what it costs ---
+# --- start-up costs ---
 
 def virtual_environment(bench, name, distributions=0):
-    """Its interpreter, its site directory, and its prefix."""
+    """Its interpreter, site directory and prefix."""
     prefix = f"{bench.scratch}/{name}"
     site = f"{prefix}/lib/python{'.'.join(bench.python_version.split('.')[:2])}/site-packages"
     if not os.path.isdir(prefix):
@@ -114,8 +114,7 @@ def virtual_environment(bench, name, distributions=0):
 
 
 def on_and_off(bench, file, distributions=0):
-    """The interpreters of two environments that are alike; nothing in them is young any more.
-    file: that the first is switched on by."""
+    """The interpreters of two equal environments without young files; file: switches the first one on."""
     ours, _, prefix = virtual_environment(bench, f"on-{file}-{distributions}", distributions)
     baseline, _, _ = virtual_environment(bench, f"off-{distributions}", distributions)
     python_package.switch_on(ours, file)
@@ -126,7 +125,7 @@ def on_and_off(bench, file, distributions=0):
 
 
 def added(bench, work, distributions, code):
-    """Of processor time, to a whole process."""
+    """The added CPU time of a whole process."""
     for file in SWITCHES:
         ours, baseline = on_and_off(bench, file, distributions)
 
@@ -149,7 +148,7 @@ def process(bench):
 
 
 def instructions(bench):
-    """The same, counted: what a noisy machine hides, though not what the kernel does."""
+    """The same in instructions, which noise does not affect; the kernel's are not counted."""
     if not shutil.which("valgrind"):
         raise bench.could_not("valgrind is not installed")
     for count in bench.size((2, 20, 50, 100), (2,)):

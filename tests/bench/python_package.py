@@ -1,7 +1,6 @@
-"""The Python package that is measured, laid into site directories.
+"""Copies of the measured Python package in site directories.
 
-It is copied: so its .pyc files are its own, and nothing is written into a source tree
-or a build directory.
+A copy has its own .pyc files, and nothing is written into a source tree or build directory.
 """
 
 import glob
@@ -13,12 +12,12 @@ MODULES = ("_entrydb_site.py", "_entrydb_replacement.py")  # beside the package
 
 
 def extension(build):
-    """The extension of a build directory; None where there is none."""
+    """The extension in a build directory; None if there is none."""
     return next(iter(glob.glob(f"{glob.escape(build)}/libquery/python/entrydb/_native.*.so")), None)
 
 
 def assemble(build, directory):
-    """A whole package, of the links that a build directory has."""
+    """Assemble the complete package from a build directory, which contains links."""
     shutil.copytree(f"{build}/libquery/python/entrydb", f"{directory}/entrydb",
                     ignore=shutil.ignore_patterns("__pycache__"))
     for name in MODULES:
@@ -26,8 +25,8 @@ def assemble(build, directory):
 
 
 def place(package, site, python):
-    """Copy a package into a site directory, if it is not there yet, and compile it as pip
-    would: a __pycache__ that comes later makes the site directory another one."""
+    """Copy the package into a site directory, unless it is there, and compile it as pip would: creating
+    __pycache__ later would change the site directory."""
     if os.path.exists(f"{site}/{MODULES[0]}"):
         return
     shutil.copytree(f"{package}/entrydb", f"{site}/entrydb",
@@ -39,6 +38,6 @@ def place(package, site, python):
 
 
 def switch_on(python, file="entrydb.pth"):
-    """As a user does, by one of the two files."""
+    """Switch on with one of the two files, as a user would."""
     subprocess.run([python, "-I", "-m", "entrydb", "on", *(["--sitecustomize"] if file.endswith(".py") else [])],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,26 +1,26 @@
-"""One question to a Python, timed inside its own process.
+"""Times a query inside a new Python process.
 
 usage: python_worker.py KIND GROUP SITE
 
-Run with -I -S: sys.path is that of the interpreter with SITE at its end, where the
-package entrydb lies. The kinds, each with a first and a second question:
+Run with -I -S: sys.path is that of the interpreter with SITE, which contains the package entrydb,
+appended. The kinds, each with a first and a later query:
 
   light         import entrydb; entrydb.entry_points(group=GROUP)
   python        import importlib.metadata; importlib.metadata.entry_points(group=GROUP)
-  python-call   the same, the import not counted
+  python-call   the same without the import
   accelerated   the same after entrydb.accelerate()
-  lazy          the same after what entrydb.pth does: no part of the package is imported yet
-  walk          for each of distributions(): what is of GROUP in its entry_points
+  lazy          the same after the actions of entrydb.pth: no part of the package is imported yet
+  walk          for each of distributions(): the entry points in GROUP
   walk-accelerated  the same after entrydb.accelerate()
 
-Prints the nanoseconds of the first question, those of a later one (the median of several),
-how many entry points there were, and the peak of resident memory in kB after the first.
+Prints the nanoseconds of the first query, those of a later one (the median of several), the number of
+entry points, and the peak resident memory in kB after the first query.
 """
 
 import sys
 import time
 
-LONG = 300_000_000    # nanoseconds of later questions
+LONG = 300_000_000    # nanoseconds of later queries
 FEWEST, MOST = 3, 200
 
 
@@ -56,7 +56,7 @@ def start_lazily():
     _entrydb_site.start()
 
 
-# What comes before the clock starts, and what is measured: an import that returns a question.
+# The preparation before the clock starts, and the timed import, which returns the query.
 KINDS = {
     "light": (None, light),
     "python": (None, importlib_metadata),

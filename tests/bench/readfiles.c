@@ -1,6 +1,6 @@
 /*
- * readfiles.c - the baseline of a full update: list a site directory and read, of
- * each distribution, the files that an index needs; nothing is parsed or kept.
+ * readfiles.c - the baseline of a full update: list a site directory and read the files of each
+ * distribution that an index needs, without parsing or keeping them.
  *
  * usage: readfiles SITE_DIRECTORY
  */
@@ -15,7 +15,7 @@
 
 static char buffer[LARGEST];
 
-/* How many bytes were read; -1 where there is no such file. */
+/* The number of bytes read; -1 if the file does not exist. */
 static ssize_t read_file(int site, const char *directory, const char *file, size_t limit)
 {
 	char path[4096];

@@ -1,9 +1,9 @@
-"""Where files are slow to come: far away, and on a disk whose caches are empty.
+"""Slow files: on a network file system, and on a disk with empty caches.
 
-Far away is tests/lib/far.c: each request takes a millisecond, many at once take no longer,
-and the kernel remembers what it was told for three seconds, as NFS does at least. It shows an
-environment with another device number, as a second host sees it. It is mounted anew for each
-sample: nothing is in a cache.
+The network file system is tests/lib/far.c: each request takes a millisecond, concurrent requests take no
+longer, and the kernel caches answers for three seconds, the minimum of NFS. It shows an environment with
+another device number, as a second host sees it, and is mounted again for each sample, so that nothing is
+cached.
 """
 
 import os
@@ -24,7 +24,7 @@ NOWHERE = "/nonexistent"
 
 
 def samples(bench):
-    """Fewer than of what takes microseconds."""
+    """Fewer rounds than for microseconds."""
     return max(3, bench.rounds // 3)
 
 
@@ -49,7 +49,7 @@ def by_python(bench):
 
 
 def sample_far(bench, prefix, command):
-    """The fields of what the command prints, which is asked with the site directory there."""
+    """The fields of the command's output, run with the mounted site directory."""
     try:
         with far.Far(far.build(bench.scratch), prefix, f"{bench.scratch}/far-away", DELAY, MEMORY) as host:
             return bench.fields(command(site_of(host.point)))
@@ -58,7 +58,7 @@ def sample_far(bench, prefix, command):
 
 
 def sample_cold(bench, prefix, command):
-    """The program itself, and what it loads, is in the caches again before it is asked."""
+    """Load the program and its libraries into the caches before it is timed."""
     subprocess.run(["sync"], check=True)
     try:
         with open(DROP_CACHES, "w", encoding="ascii") as file:
@@ -70,7 +70,7 @@ def sample_cold(bench, prefix, command):
 
 
 def compare(bench, sample, prefix, ours, baseline, count=COUNT):
-    """[(fields of ours, fields of the baseline)], which found the same."""
+    """[(fields of entrydb, fields of the baseline)]; both must have found the same number."""
     lines = [(sample(bench, prefix, ours), sample(bench, prefix, baseline)) for _ in range(samples(bench))]
     found = {line[count] for pair in lines for line in pair}
     if len(found) != 1 or found == {0}:
@@ -83,7 +83,7 @@ def pairs(lines, column):
 
 
 def rows(bench, sample, where, reach):
-    """@reach: of what has a database."""
+    """@reach: the target for the row with a database."""
     against = f"importlib.metadata (Python {bench.python_version})"
     for prefix, level, what, aim in ((unindexed(bench), "roots", "no database", at_least(1)),
                                      (realistic(bench, size(bench)), "roots", "roots", reach),
@@ -106,7 +106,7 @@ def far_away(bench):
 
 
 def far_away_python(bench):
-    """The package itself lies there, too."""
+    """The package is on the network file system, too."""
     check_far(bench)
     prefix = python_figures.environment(bench, size(bench))
 

@@ -1,10 +1,10 @@
 /*
- * twice.c - the first question of a process, and the same again, by a handle that is kept.
+ * twice.c - times the first query of a process, and its repetition with the same handle.
  *
  * usage: twice trust|roots GROUP PATH_ENTRY
  *
- * Prints the nanoseconds of the first one, opening included, how many entry points it
- * found, and the nanoseconds of the second.
+ * Prints the nanoseconds of the first query including opening, the number of entry points, and the
+ * nanoseconds of the second.
  */
 #include "ask.h"
 

@@ -1,10 +1,10 @@
 /*
- * visit.c - path entries that no database knows: each one
- * opened, asked for a group ("" for all) and closed.
+ * visit.c - path entries without a database: each one is opened, queried for a group ("" for all)
+ * and closed.
  *
  * usage: visit GROUP PATH_ENTRY...
  *
- * Prints nanoseconds for all of them, and how many entry points they hold.
+ * Prints the total nanoseconds, and the number of entry points.
  */
 #include "ask.h"
 

@@ -1,4 +1,4 @@
-"""An environment for `entrydb audit`, as installers leave it."""
+"""An environment for `entrydb audit`, as installers create it."""
 
 import importlib.util
 import marshal
@@ -9,7 +9,7 @@ from support import CommandTest, digest, metadata, write
 
 
 class Site(CommandTest):
-    """An environment as pip leaves it: RECORD with hashes, INSTALLER, scripts."""
+    """An environment as pip creates it: RECORD with hashes, INSTALLER, scripts."""
 
     def setUp(self):
         super().setUp()
@@ -20,7 +20,7 @@ class Site(CommandTest):
         os.umask(0o022)
 
     def install(self, name, text="", version="1.0", modules=None, requires=(), installer="pip", hashes=True, **more):
-        """Files as an installer writes them; returns the dist-info directory."""
+        """Write the files of a distribution as an installer does; returns the dist-info directory."""
         info = f"{name}-{version}.dist-info"
         headers = metadata(name, version) + "".join(f"Requires-Dist: {other}\n" for other in requires)
         files = {f"{info}/METADATA": headers, f"{info}/entry_points.txt": text}
@@ -57,11 +57,11 @@ class Site(CommandTest):
         return sorted({rule for rule, _ in self.found(*options, **how)})
 
     def bytecode(self, module):
-        """Where Python keeps it, below the site."""
+        """The path of the .pyc file below the site directory."""
         return os.path.relpath(importlib.util.cache_from_source(f"{self.site}/{module.replace('.', '/')}.py"), self.site)
 
     def compile(self, module, text=None, mode=py_compile.PycInvalidationMode.TIMESTAMP):
-        """As Python does it; from another text, it is as good to Python all the same."""
+        """Compile like Python. Bytecode from another text is as valid to Python as from the module's own."""
         source = f"{self.site}/{module.replace('.', '/')}.py"
         made = py_compile.compile(source, doraise=True, invalidation_mode=mode)
         if text is None:

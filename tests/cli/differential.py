@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""Differential test: random hostile environments, entrydb against importlib.metadata.
+"""Differential test of entrydb and importlib.metadata in random hostile environments.
 
 usage: differential.py [--seed N] [--cases N] [--first N] [--pythons A:B]
                        [--jobs N] [--stop-after N] [--keep DIRECTORY]
 
-The program is $ENTRYDB, default build/indexer/entrydb. Each case is a random
-tree (hostile.py); every interpreter found (reference.py), and importlib_metadata
-10 where pip can get it, says what is right. Compared are order, rows, broken
-distributions and exit status: not indexed; after `entrydb update`, with
---fresh roots and exact; carried with the database, so that inodes and times are
-others (roots, exact); after changes to the listing (roots, exact) and inside
-the distributions (exact); after another update (roots, exact). A case that
-differs is kept as it was at that moment, and reported. To run it again:
---seed N --first CASE --cases 1. Status 0 equal, 1 differences, 77 skipped.
+The program is $ENTRYDB, default build/indexer/entrydb. Each case is a random tree (hostile.py). The
+expected answers come from every interpreter found (reference.py), and from importlib_metadata 10 if
+pip can get it. The order, rows, broken distributions and exit status are compared: without a
+database; after `entrydb update`, with --fresh roots and exact; after copying the tree with its
+database, so that inodes and times change (roots, exact); after changes to the listing (roots, exact)
+and inside the distributions (exact); and after another update (roots, exact). A case that differs is
+reported and kept in its state at that moment. To repeat it: --seed N --first CASE --cases 1. Exit
+status: 0 equal, 1 differences, 77 skipped.
 """
 
 import argparse
@@ -36,7 +35,7 @@ BATCH = 20                # cases built, aged and checked together
 SETTLING_SECONDS = 2.2    # entrydb trusts no directory that changed within 2 s of the scan
 REPORTS_SHOWN = 6
 
-workers = []              # of this process; each pool process starts its own
+workers = []              # of this process: each process of the pool starts its own
 
 
 class Difference(Exception):
@@ -55,7 +54,7 @@ class Case:
         self.path = self.environment.path
         self.program = Program(f"{self.place}/home", options.program)
         os.mkdir(f"{self.place}/home")
-        # Both ways to a database: one named, and the ones found by the path entry.
+        # Databases are used both ways: named by option, and found from the path entries.
         self.database = ["--db", f"{self.place}/entry.db"] if self.random.random() < 0.6 else []
         self.queries = [{}]
         self.report = None
@@ -72,7 +71,7 @@ class Case:
         self.check("indexed", [["--fresh", "exact"]], [{}])
 
     def carried(self):
-        """What is at the same place now is a copy, as an image or an archive gives it."""
+        """Replace the tree by a copy, as a restored image or archive does."""
         if self.random.random() < 0.5:
             return
         how = self.random.choice((carry.as_it_is, carry.in_whole_seconds, carry.at_one_time))
@@ -97,7 +96,7 @@ class Case:
         self.check("updated again", [["--fresh", "roots"], ["--fresh", "exact"]], [{}])
 
     def run(self, stage):
-        """Runs one stage unless an earlier one differed; keeps what to report."""
+        """Run a stage unless an earlier one differed; record the difference."""
         if self.report:
             return
         try:
@@ -121,7 +120,7 @@ class Case:
             self.queries.append({"group": "nobody"})
 
     def update(self):
-        """Directories must be accepted; what else stands on a path may be refused, never crash."""
+        """Update every directory; other path entries may be refused, but must not crash the program."""
         directories = [entry for entry in self.path if entry and os.path.isdir(f"{self.root}/{entry}"
                        if not entry.startswith("/") else entry) and entry not in ("/", "..")]
         others = [entry for entry in self.path if entry and entry not in directories and entry != "/"]
@@ -175,7 +174,7 @@ class Case:
         if os.path.exists(target):
             hostile.destroy(target)
         shutil.move(self.place, target)
-        # Symbolic links inside are absolute, so the place of the run stays reachable.
+        # Symbolic links inside are absolute: the kept tree stays reachable at its original path.
         os.symlink(target, self.place)
         self.report += f"\n  kept: {target}"
 
@@ -188,13 +187,13 @@ def start(options):
 
 
 def run_batch(job):
-    """Ages all cases of a batch together, since waiting for each would take hours."""
+    """Let all cases of a batch age together: waiting for each of them would take hours."""
     options, numbers = job
     cases = [Case(options, number) for number in numbers]
     changed = time.monotonic()
     for stage in STAGES:
         if stage == Case.indexed or (stage == Case.updated_again and numbers[0] // BATCH % 2):
-            wait_since(changed)   # else that update meets directories that just changed
+            wait_since(changed)   # or the next update would meet directories that have just changed
         run_stage(cases, stage, options.stop_after)
         changed = time.monotonic() if stage == Case.inside_changed else changed
     for case in cases:
@@ -252,14 +251,14 @@ def parse():
 
 
 def main():
-    # Reports spell out paths that are no UTF-8.
+    # Reports contain paths that are not UTF-8.
     sys.stdout.reconfigure(errors="surrogateescape")
     options = parse()
     options.pythons = reference.one_per_minor(reference.interpreters())
     reference.announce(options.pythons)
     options.importlib_metadata = package_cache.importlib_metadata(options.pythons)
     if not options.importlib_metadata:
-        print("without the rules of importlib_metadata 10: pip cannot get it")
+        print("without the rules of importlib_metadata 10, which pip cannot get")
     options.scratch = tempfile.mkdtemp(prefix="entrydb-differential-")
     options.keep = os.path.abspath(options.keep or options.scratch + ".kept")
     print(f"seed {options.seed}", flush=True)
@@ -267,7 +266,7 @@ def main():
     counts, cases, differing = run_all(options)
     if not differing:
         shutil.rmtree(options.scratch)
-    # Environments where nothing is found, or all is broken, would prove little.
+    # Too many environments without results, or with only broken ones, would make the test worthless.
     print("%d comparisons (%d with entry points, %d where Python raised)" % tuple(counts), end="")
     print(f" in {cases} cases, {differing} cases differ, "
           f"seed {options.seed}, {time.monotonic() - began:.0f} s")

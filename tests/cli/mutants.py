@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Programs that are wrong on purpose must be caught; see lib/survivors.py.
+"""Mutation test of differential.py: it must catch every defective program; see lib/survivors.py.
 
 usage: mutants.py [--seed N] [--cases N] [NAME...]
 
-Each mutant is a wrapper that runs the program ($ENTRYDB, default build/indexer/entrydb) and spoils its answer.
+Each mutant is a wrapper that runs the program ($ENTRYDB, default build/indexer/entrydb) and falsifies its answer.
 """
 
 import os

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Real wheels with native plugins: what entrydb says of them, against those who load them.
+"""Real wheels with native plugins: entrydb's statements about them, compared with the programs that load them.
 
 usage: oracle_plugins.py [--long]
 
-pip installs the wheels named in tests/fixtures/plugin-wheels.txt (cached in
-$ENTRYDB_TEST_CACHE). Each must be told by its kind and name. The oracle for "would it
-load" is dlopen() in a C program without Python; that for `entrydb export` are ADBC's own
-driver manager and clinfo. The program is $ENTRYDB, default build/indexer/entrydb. Status 0
-all is right, 1 something is not, 77 skipped.
+pip installs the wheels of tests/fixtures/plugin-wheels.txt (cached in $ENTRYDB_TEST_CACHE). Each
+plugin must be reported with its kind and name. Whether it would load is compared with dlopen() in a C
+program without Python; `entrydb export` with ADBC's driver manager and clinfo. The program is
+$ENTRYDB, default build/indexer/entrydb. Exit status: 0 equal, 1 differences, 77 skipped.
 """
 
 import argparse
@@ -50,7 +49,7 @@ try:
 except manager.Error as error:
     print(error.status_code.name, error)
 """
-# An entry point of our own, into objects that have none.
+# A distribution with entry points into shared objects that have none.
 PROBE = """[probe]
 by-library = ai_edge_litert._pywrap_string_util:PyInit__pywrap_string_util
 native = sqlite_vec.vec0:sqlite3_vec_init
@@ -84,7 +83,7 @@ def wheels(long):
 
 
 def environment(python, pins):
-    """A virtual environment with these wheels in it, kept where it was made: it has absolute paths."""
+    """A virtual environment with these wheels, cached where it was built: it contains absolute paths."""
     key = hashlib.sha256("\n".join(pins).encode()).hexdigest()[:12]
     place = f"{package_cache.cache_directory()}/plugins-{key}-{python.version}"
 
@@ -112,7 +111,7 @@ def add_probe(site):
 
 
 def compile_host(scratch):
-    """A program without Python, and with what libentrydb itself has loaded: the parts of the C library."""
+    """Compile a program without Python that, like libentrydb, has all parts of the C library loaded."""
     with open(f"{scratch}/host.c", "w", encoding="utf-8") as stream:
         stream.write(HOST)
     subprocess.run([os.environ.get("CC") or "cc", "-o", f"{scratch}/host", f"{scratch}/host.c",
@@ -154,7 +153,7 @@ def check_probe(report, program, host, site):
 
 
 def connect(python, prefix, site):
-    """In a process of its own; the manager looks in the environment that CONDA_PREFIX or sys.prefix names."""
+    """Connect in another process; the driver manager searches the environment of CONDA_PREFIX or sys.prefix."""
     env = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "VIRTUAL_ENV")}
     env.update(PYTHONPATH=site, CONDA_PREFIX=prefix, ADBC_DRIVER_PATH=f"{prefix}/etc/adbc/drivers", HOME="/nowhere")
     done = subprocess.run([python.executable, "-c", ADBC], env=env, capture_output=True, text=True,

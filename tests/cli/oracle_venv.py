@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
-"""A real environment: entrydb against importlib.metadata, for every group of it.
+"""Compares entrydb with importlib.metadata for every group of a real environment.
 
 usage: oracle_venv.py [--sample N]
 
-Builds a venv of the distributions in tests/fixtures/venv-requirements.txt
-(wheels), venv-sources.txt (source distributions) and editable-project (in
-place), cached in $ENTRYDB_TEST_CACHE. Then, for every interpreter found
-(reference.py) and importlib_metadata 10: the whole listing, every group, and a
-sample of names, in the indexed venv with --fresh roots and exact, and in a copy
-that was never indexed. The program is $ENTRYDB, default build/indexer/entrydb.
-What `entrydb audit` says of the venv must be a page at most, and no error.
-Status 0 equal, 1 differences, 77 skipped.
+Builds a venv of the distributions in tests/fixtures/venv-requirements.txt (wheels), venv-sources.txt
+(source distributions) and editable-project (editable), cached in $ENTRYDB_TEST_CACHE. Then, for every
+interpreter found (reference.py) and importlib_metadata 10, compares the whole listing, every group,
+and a sample of names: in the indexed venv with --fresh roots and exact, and in a copy that was never
+indexed. `entrydb audit` must print at most a page about the venv, without errors. The program is
+$ENTRYDB, default build/indexer/entrydb. Exit status: 0 equal, 1 differences, 77 skipped.
 """
 
 import argparse
@@ -39,7 +37,7 @@ class Oracle:
         self.comparisons = self.differences = 0
 
     def check(self, path, queries, ways):
-        """ways: (label, options of `entrydb list`); the reference is asked once for all of them."""
+        """ways: (label, options of `entrydb list`); the reference is queried once for all of them."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             every = list(pool.map(lambda worker: worker.ask("/", path, queries), self.workers))
         for worker, answers in zip(self.workers, every):
@@ -62,7 +60,7 @@ class Oracle:
 
 
 def build_environment(python, place):
-    """The venv, with the editable project's sources in it as `project`."""
+    """Build the venv, with the sources of the editable project in its directory `project`."""
     subprocess.run([python, "-I", "-m", "venv", place], check=True)
     inside = f"{place}/bin/python"
     project = f"{place}/project"
@@ -75,7 +73,7 @@ def build_environment(python, place):
 
 
 def environment(found):
-    """The cached venv. Not moved after it was built: scripts and .pth files name their place."""
+    """The cached venv. It cannot be moved: scripts and .pth files contain its path."""
     able = [each for each in found if reference.version_key(each.version) < [3, 14]]
     maker = (able or found)[-1]
     key = package_cache.fixture_key("venv-requirements.txt", "venv-sources.txt",
@@ -116,7 +114,7 @@ def compare_everything(oracle, place, scratch, sample):
     copy = f"{scratch}/copy/lib/{os.path.basename(os.path.dirname(site))}/site-packages"
     copy_infos(site, copy)
     oracle.check([copy], queries, [("never indexed", [])])
-    # The source tree of the editable project holds an egg-info of its own.
+    # The source tree of the editable project contains an egg-info directory.
     source = f"{place}/project/src"
     few = [{}, {"group": "entrydb.tests"}, {"group": "pytest11"}]
     oracle.check([source, site], few, [("source tree first", [])])
@@ -128,7 +126,7 @@ def infos(site):
 
 
 def copy_infos(site, copy):
-    """Only what is looked at: the whole environment would be hundreds of megabytes."""
+    """Copy only the metadata: the whole environment has hundreds of megabytes."""
     os.makedirs(copy)
     for name in os.listdir(site):
         source = f"{site}/{name}"
@@ -146,7 +144,7 @@ def update(program, place):
 
 
 def audit_is_short(program, place):
-    """What an auditor is told of an honest environment: at most a page, and no errors."""
+    """`entrydb audit` reports at most a page, and no errors, about an honest environment."""
     done = program.run(["audit", place])
     lines = done.stdout.decode(errors="replace").splitlines()
     errors = [line for line in lines if line.startswith("error")]

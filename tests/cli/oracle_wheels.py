@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Real wheels, not installed: entrydb against importlib.metadata.
+"""Compares entrydb with importlib.metadata for real wheels that are not installed.
 
 usage: oracle_wheels.py [--limit N]
 
-Downloads the wheels named in tests/fixtures/wheels.txt (cached in
-$ENTRYDB_TEST_CACHE). For each, and every interpreter found (reference.py): what
-importlib.metadata reads with the wheel itself as the path entry, against `entrydb list
---path WHEEL`, never indexed and after `entrydb add`. The program is $ENTRYDB,
-default build/indexer/entrydb. Status 0 equal, 1 differences, 77 skipped.
+Downloads the wheels of tests/fixtures/wheels.txt (cached in $ENTRYDB_TEST_CACHE). For each wheel and
+every interpreter found (reference.py), the entry points that importlib.metadata reads with the wheel
+as path entry are compared with `entrydb list --path WHEEL`, before and after `entrydb add`. The
+program is $ENTRYDB, default build/indexer/entrydb. Exit status: 0 equal, 1 differences, 77 skipped.
 """
 
 import argparse
@@ -23,14 +22,14 @@ from package_cache import pip_ran
 from program import Program
 
 FEWEST_WHEELS = 200
-GROUPS_TOGETHER = 8       # the reference opens every wheel again for each
-# Any interpreter may download: the wheels are pure, and only read.
+GROUPS_TOGETHER = 8       # the reference reopens all wheels for each query
+# Any interpreter may download them: the wheels are pure Python and only read.
 ANY_PYTHON = ["--no-deps", "--only-binary", ":all:", "--python-version", "3.13",
               "--implementation", "py", "--abi", "none", "--platform", "any"]
 
 
 def download(python, pins, destination):
-    """In one pip call; where that fails, by halves, so that one missing wheel costs only itself."""
+    """Download in one call of pip; if that fails, in halves, so that a missing wheel costs only itself."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as listing:
         listing.write("\n".join(pins) + "\n")
         listing.flush()
@@ -42,7 +41,7 @@ def download(python, pins, destination):
         return 0
     half = len(pins) // 2
     first = download(python, pins[:half], destination)
-    # Nothing at all from the first half: there is no index, not one bad pin.
+    # If the first half yields nothing, the index is missing and not just one wheel.
     return first + download(python, pins[half:], destination) if first else 0
 
 
@@ -67,7 +66,7 @@ def check_all(oracle, every, database):
 
 
 def check_together(oracle, every, database):
-    """All wheels as one path: shadowing and order across archives, group by group."""
+    """Query all wheels as one path, which tests shadowing and order across archives, group by group."""
     path = [*every, *every[:3]]
     rows = oracle.workers[-1].ask("/", path, [{}])[0]["rows"]
     groups = list(dict.fromkeys(row[0] for row in rows))

@@ -1,4 +1,4 @@
-"""The rules of `entrydb audit`: of each, an attack that it finds and the honest neighbour that it leaves alone."""
+"""The rules of `entrydb audit`: each finds an attack and ignores the most similar honest case."""
 
 import json
 import os
@@ -22,10 +22,10 @@ CYRILLIC_A, OVERRIDE = "\u0430", "\u202e"
 
 
 class Rules(Site):
-    """`bad` plants what the manual gives as an example; `good` is as near to it as an honest package comes."""
+    """`bad` creates the example from the manual; `good` is the most similar case in an honest package."""
 
     def check(self, rule, bad, good=None, others=()):
-        """`others`: rules that rightly find it, too."""
+        """`others`: rules that also find the attack, correctly."""
         if good:
             good()
             self.assertNotIn(rule, self.rules())
@@ -52,24 +52,24 @@ class Rules(Site):
                    lambda: self.install("pip", "[console_scripts]\npip3.12 = pip:main\npip3 = pip:main\n"))
 
     def test_command_lookalike_of_three_letters(self):
-        """Of short names swapped and doubled letters count: `gti` and `gitt` for git, but neither `gip` nor `gita`."""
+        """For short names, swapped and doubled letters count: `gti` and `gitt` for git, but not `gip` or `gita`."""
         self.install("short", "[console_scripts]\ngip = short:main\ngita = short:main\ncpp = short:main\n")
         self.assertEqual(self.rules(), [])
         self.install("slips", "[console_scripts]\ngti = slips:main\ngitt = slips:main\nppip = slips:main\n")
         self.assertEqual(self.found(), [("command-lookalike", "slips")] * 3)
 
     def test_command_lookalike_by_capitals(self):
-        """Where a file system knows no capitals, it is the same file."""
+        """On a case-insensitive file system it is the same file."""
         self.install("capitals", "[console_scripts]\nGit = capitals:main\nPIP = capitals:main\n")
         self.assertEqual(self.found(), [("command-lookalike", "capitals")] * 2)
 
-    def test_what_an_environment_is_made_of(self):
+    def test_command_hijack_of_the_environment(self):
         for name in ("python3.12", "activate"):
             self.install("evil", f"[console_scripts]\n{name} = evil:main\n")
             self.assertEqual(self.found(), [("command-hijack", "evil")])
 
     def test_command_near(self):
-        """What differs at an end alone is another word, as httpie's own commands are; within a word it is a slip."""
+        """A difference at the end makes another word, as in httpie's own commands; within a word it is a typo."""
         def good():
             self.install("httpie", "[console_scripts]\nhttp = httpie:main\nhttps = httpie:main\n")
             self.install("words", "[console_scripts]\npytest7 = words:main\nflake80 = words:main\nhttpunit = words:main\n")
@@ -80,8 +80,8 @@ class Rules(Site):
                      "pytets = worse:main\nblaock = worse:main\nb1ack = worse:main\nbleck = worse:main\n")
         self.assertEqual(self.found()[:8], [("command-lookalike", "worse")] * 8)
 
-    def test_command_near_that_is_a_word(self):
-        """English words, older programs, and names of distributions are no slips; swapped letters are, even there."""
+    def test_command_near_spares_words(self):
+        """Words, older programs and names of distributions are not typos, except with swapped letters."""
         self.install("scapy", "[console_scripts]\nscapy = scapy:main\n")
         self.install("openapix", "[console_scripts]\nhg = openapix:main\nblock = openapix:main\nseed = openapix:main\n")
         self.install("linter", "[console_scripts]\nmypyp = linter:main\n")
@@ -105,7 +105,7 @@ class Rules(Site):
         self.install("gamma", "[console_scripts]\nwords = gamma:main\n")
         self.assertEqual([one["name"] for one in self.audit().objects], ["frobnicate", "words"])
 
-    def test_the_order_of_the_path_is_told(self):
+    def test_path_order_is_reported(self):
         self.executable("frobnicate")
         self.install("beta", "[console_scripts]\nfrobnicate = beta:main\n")
         for path, words in ((f"{self.bin}:{self.system}", "is hidden by"), (f"{self.system}:{self.bin}", "comes first"),
@@ -129,12 +129,12 @@ class Rules(Site):
                    lambda: self.install("evil", f"[pytest{OVERRIDE}]\nplug = evil:x\n[g]\nesc\x1b[2J = evil:x\n"),
                    lambda: self.install("fine", "[g]\nгруппа = fine:x\n日本 = fine:x\n"))
 
-    def test_a_name_with_what_nobody_sees(self):
+    def test_name_with_invisible_characters(self):
         for char in ("\u00ad", "\u034f", "\u200b", "\u2060", "\u2800", "\u3164", "\ufe0f", "\U000e0101"):
             self.install("evil", f"[g]\ngi{char}t = evil:x\n")
             self.assertEqual(self.rules(), ["name-control"], ascii(char))
 
-    def test_a_name_with_strokes(self):
+    def test_name_with_strokes(self):
         self.install("evil", "[g]\nfine = evil:x\nc\u0327 = evil:x\ngi\u0335t = evil:x\n")
         self.assertEqual([one["name"] for one in self.audit().objects], ["gi\u0335t"])
 
@@ -166,7 +166,7 @@ class Rules(Site):
                    lambda: self.install("fine", files={"fine/_vendor/x-1.0.dist-info/METADATA": metadata("x", "1.0")}))
 
     def test_unread(self):
-        """A hole costs its owner nothing, and whoever reads it hours."""
+        """A sparse file costs its owner nothing and its reader hours."""
         def plant():
             with open(f"{self.site}/alpha.py", "wb") as file:
                 file.truncate(1 << 42)
@@ -182,7 +182,7 @@ class Rules(Site):
         self.check("module-foreign", lambda: self.install("evil", "[g]\nx = victim:y\n"),
                    lambda: self.install("extension", "[g]\ny = victim:y\n", requires=["victim[all]>=1; extra == 'x'"]))
 
-    def test_a_namespace_that_another_makes_a_package_of(self):
+    def test_namespace_turned_into_a_package(self):
         self.install("one", "[g]\nx = space.one:y\n", modules=["space/one"])
         self.install("two", "[g]\nx = space.two:y\n", modules=["space/two"])
         self.assertEqual(self.rules(), [])
@@ -190,8 +190,8 @@ class Rules(Site):
         self.assertEqual(self.found(), [("module-foreign", "one"), ("module-foreign", "two")])
         self.assertIn("space belongs to evil", self.audit().objects[0]["message"])
 
-    def test_what_import_takes_in_place_of_a_listed_module(self):
-        """A package before a module, an extension before a .py, and __init__ before all that is in its package."""
+    def test_file_imported_instead_of_a_listed_module(self):
+        """A package precedes a module, an extension a .py file, and __init__ everything in its package."""
         self.install("alpha", "[g]\nx = alpha.sub:y\n", modules=["alpha/__init__", "alpha/sub"])
         self.install("beta", "[g]\nx = space.beta:y\n", modules=["space/beta"])
         for file, module in (("alpha/sub/__init__.py", "alpha.sub"), ("alpha/sub.abi3.so", "alpha.sub"),
@@ -246,7 +246,7 @@ class Rules(Site):
         self.check("target-broken", plant)
 
     def test_target_quarantined(self):
-        """It aborts when it is probed; a copy of it elsewhere is the same build, another build is none of it."""
+        """A plugin that aborts when probed is found, also as a copy elsewhere; another build is not."""
         if not PLUGINS or not os.path.exists(f"{PLUGINS}/pjrt_aborting.so"):
             self.skipTest("no plugins are built; ENTRYDB_TEST_PLUGINS names their directory")
 
@@ -266,7 +266,7 @@ class Rules(Site):
         self.assertEqual(self.rules(), ["runs-unasked"])
 
     def install_object(self, name, plugin):
-        """A plugin of JAX's with a shared object, NAME_plugin.so."""
+        """A JAX plugin with a shared object, NAME_plugin.so."""
         info = self.install(name, f"[jax_plugins]\n{name} = {name}_plugin:GetPjrtApi\n", modules=[])
         shutil.copy(f"{PLUGINS}/{plugin}", f"{self.site}/{name}_plugin.so")
         with open(f"{self.site}/{name}_plugin.so", "rb") as file, open(f"{info}/RECORD", "a", encoding="utf-8") as record:
@@ -285,11 +285,11 @@ class Rules(Site):
         self.check("file-changed", plant, lambda: write(f"{self.site}/other.py", "changed, and no entry point's"))
         self.assertEqual([os.path.normpath(one["file"]) for one in self.audit().objects],
                          [f"{self.bin}/alpha", f"{self.site}/alpha.py"])
-        for path in (f"{self.bin}/alpha", f"{self.site}/alpha.py"):  # a script that is gone does not run
+        for path in (f"{self.bin}/alpha", f"{self.site}/alpha.py"):  # a script that is missing does not run
             os.unlink(path)
             self.assertEqual([one["file"] for one in self.audit().objects], [f"{self.site}/alpha.py"])
 
-    def test_a_package_above_the_module_that_has_changed(self):
+    def test_changed_package_above_the_module(self):
         self.install("alpha", "[g]\nx = alpha.sub.deep:y\n", modules=["alpha/__init__", "alpha/sub/__init__", "alpha/sub/deep"])
         write(f"{self.site}/alpha/__init__.py", "import evil\n")
         self.assertEqual([one["file"] for one in self.audit().objects], [f"{self.site}/alpha/__init__.py"])
@@ -301,7 +301,7 @@ class Rules(Site):
         self.assertEqual(self.rules(), ["file-changed", "runs-unasked"])
 
     def test_bytecode_unchecked(self):
-        """It stays what runs, whatever becomes of the source."""
+        """It keeps running, even after the source has changed."""
         def plant():
             self.compile("alpha", mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
 
@@ -317,8 +317,8 @@ class Rules(Site):
         self.assertIn("10 files such as __pycache__/alpha.cpython-", found["message"])
 
     @needs_root
-    def test_bytecode_that_another_may_write(self):
-        """Than who owns the source; so the directory, in which it can be replaced."""
+    def test_bytecode_writable_by_others(self):
+        """Bytecode writable by others than the owner of the source, or in a directory where it can be replaced."""
         self.install("alpha", "[g]\nx = alpha:y\n")
         self.compile("alpha")
         file = f"{self.site}/{self.bytecode('alpha')}"
@@ -330,7 +330,7 @@ class Rules(Site):
             self.assertEqual([(one["rule"], one["distribution"], one["file"].rstrip("/")) for one in self.audit().objects],
                              [("writable-by-others", "alpha", path)])
             back(path)
-        os.rename(file, file.replace(".pyc", "-pytest-9.0.pyc"))  # which no interpreter looks for
+        os.rename(file, file.replace(".pyc", "-pytest-9.0.pyc"))  # no interpreter looks for this name
         os.chmod(file.replace(".pyc", "-pytest-9.0.pyc"), 0o666)
         self.assertEqual(self.rules(), [])
 
@@ -374,7 +374,7 @@ class Rules(Site):
                    lambda: os.chmod(f"{self.site}/alpha/sub.py", 0o600))
         self.assertIn("everybody may write it", self.audit().objects[0]["message"])
 
-    def test_a_script_and_the_way_to_the_site_that_others_may_write(self):
+    def test_script_and_parent_directories_writable_by_others(self):
         self.install("alpha", "[console_scripts]\nalpha = alpha:main\n")
         for path in (f"{self.bin}/alpha", f"{self.prefix}/lib", self.prefix):
             self.assertEqual(self.rules(), [])
@@ -383,7 +383,7 @@ class Rules(Site):
             os.chmod(path, 0o755)
 
     @needs_root
-    def test_a_file_of_somebody_else(self):
+    def test_file_of_another_user(self):
         self.install("alpha", "[g]\nx = alpha:y\n")
         os.chown(f"{self.site}/alpha.py", STRANGER, STRANGER)
         self.assertEqual(self.rules(), ["writable-by-others"])
@@ -425,8 +425,8 @@ class Rules(Site):
         self.run_program("disable", "--prefix", self.prefix, "g/x", status=DONE)
         self.assertEqual(self.found(), [("forbidden", "alpha")])
 
-    def test_policy_that_cannot_be_read(self):
-        """The other environments are judged all the same."""
+    def test_unreadable_policy(self):
+        """The other environments are audited nevertheless."""
         self.install("alpha", "[console_scripts]\npyhton = alpha:y\n")
         other = f"{self.top}/other"
         support.add_distribution(f"{other}/{support.SITE}", "beta")
@@ -436,7 +436,7 @@ class Rules(Site):
         self.assertIn("command-lookalike", reply.out)
         self.assertIn("policy.conf: not a regular file", reply.err)
 
-    def test_a_path_that_is_not_there(self):
+    def test_missing_path(self):
         reply = self.run_program("audit", self.prefix, f"{self.top}/misspelt", status=COULD_NOT)
         self.assertIn(f"{self.top}/misspelt: No such file or directory", reply.err)
 
@@ -454,7 +454,7 @@ class Rules(Site):
         self.assertEqual(self.rules("--since", "2020-01-01..2020-02-01"), [])
 
     def test_target_changed(self):
-        """Of an upgrade: one that stays, one that leads elsewhere, one that goes, one that comes."""
+        """An upgrade that keeps one target, changes one, removes one and adds one."""
         old = self.install("beta", "[g]\nstays = beta:a\nmoved = beta:b\ngone = beta:c\n")
         self.install("alpha", "[g]\nmoved = alpha:b\n")
         self.update()
@@ -473,7 +473,7 @@ class Rules(Site):
         self.assertEqual(found, [])
         self.assertEqual(self.rules("--since", "2020-01-01..2020-02-01"), [])
 
-    def test_since_when_and_by_what(self):
+    def test_time_and_command_of_a_change(self):
         self.update()
         self.install("spy", "[pytest11]\nspy = spy:plugin\n")
         self.update()
@@ -543,7 +543,7 @@ class Output(Site):
         self.install("evil", "[console_scripts]\ngit = evil:main\n")
         self.assertEqual(self.found("--baseline", known, status=NOT_FOUND), [("command-hijack", "evil")])
 
-    def test_a_baseline_holds_where_the_environment_is_moved(self):
+    def test_baseline_remains_valid_when_the_environment_moves(self):
         known = f"{self.top}/known"
         write(known, self.audit().out)
         os.rename(self.prefix, f"{self.top}/moved")
@@ -557,7 +557,7 @@ class Output(Site):
         self.assertEqual(self.rules("--baseline", known), ["command-hijack"])
 
     def test_bad_baselines(self):
-        """Of each kind one line, within seconds; what a baseline would have left out is not lost: nothing is judged."""
+        """Each kind costs one line within seconds, and nothing is audited: no finding is hidden or lost."""
         bad = f"{self.top}/bad"
         first = self.audit().lines[0]
         for content, words in (("nonsense\n", "line 1 is not a finding"), ("[]\n", "line 1"), ("{}\n", "line 1"),
@@ -584,7 +584,7 @@ class Output(Site):
         self.assertFalse(os.path.exists(f"{self.top}/refused.sarif"))
 
     def test_a_baseline_of_many_lines(self):
-        """What is known is found among a hundred thousand lines that are somebody else's."""
+        """Known findings are recognized among a hundred thousand unrelated lines."""
         known = f"{self.top}/known"
         write(known, "".join('{"fingerprint": "%032x"}\n' % number for number in range(100000)) + self.audit().out)
         self.assertEqual(self.audit("--baseline", known, status=DONE).objects, [])
@@ -608,7 +608,7 @@ class Output(Site):
 
     @needs_root
     def test_a_full_disk(self):
-        """The file of before stays, nothing else is left, and it is said; so where standard output cannot take it."""
+        """The old file stays, no other remains, and the error is reported; likewise for standard output."""
         disk = self.mount("size=4k")
         write(f"{disk}/results", "of before\n")
         for option in ("--sarif", "--facts"):
@@ -621,7 +621,7 @@ class Output(Site):
                 reply = self.audit(*words, status=COULD_NOT, stdout=full)
             self.assertRegex(reply.err.splitlines()[-1], r"No space left on device\Z")
 
-    def test_a_link_where_results_are_to_be_written(self):
+    def test_output_file_is_a_link(self):
         target, link = f"{self.top}/precious", f"{self.top}/out.sarif"
         write(target, "precious")
         os.symlink(target, link)
@@ -631,7 +631,7 @@ class Output(Site):
 
 
 class Page(HTMLParser):
-    """Its elements by name: (attributes, text) of each."""
+    """The elements by name: (attributes, text) of each."""
 
     def __init__(self, text):
         super().__init__()
@@ -665,7 +665,7 @@ class Html(Site):
         self.assertEqual([attributes for each in page.elements.values() for attributes, _ in each
                           if {"src", "href"} & set(attributes)], [])
 
-    def test_names_that_would_be_markup(self):
+    def test_names_with_markup(self):
         name = "</script><script>alert(1)</script><!--"
         self.install("alpha", f"[console_scripts]\n{name} = alpha:y\n[g]\n@ = beta\n")
         page, _ = self.page()
@@ -674,7 +674,7 @@ class Html(Site):
 
 
 class Sarif(Site):
-    """The schema of OASIS, where it can be had; by hand, what it requires, and what GitHub's code scanning does."""
+    """SARIF logs are valid by OASIS's schema, if available, and meet the requirements of GitHub's code scanning."""
 
     @classmethod
     def setUpClass(cls):
@@ -690,7 +690,7 @@ class Sarif(Site):
         return log
 
     def test_the_schema_of_oasis(self):
-        """Everything that can stand in a log, and that the schema would find what is wrong in one."""
+        """A log with every kind of content is valid; a falsified one is not."""
         if not Sarif.complaints:
             self.skipTest("pip cannot get the schema (package_cache.py)")
         self.assertEqual(self.sarif()["runs"][0]["results"], [])
@@ -745,8 +745,8 @@ class Sarif(Site):
         self.assertIn("lib/python3.11/site-packages/odd%20name%25.pth",
                       [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]])
 
-    # The properties of the objects that are written; the schema allows no others than these and
-    # some more, but in "properties", and requires those marked "!".
+    # The properties of the objects that are written, and of no others; those marked "!" are required
+    # by the schema.
     SHAPES = {
         "log": {"$schema": None, "version!": None, "runs!": ["run"]},
         "run": {"tool!": "tool", "originalUriBaseIds": {"*": "artifactLocation"}, "results": ["result"]},
@@ -778,7 +778,7 @@ class Sarif(Site):
                 self.assertTrue(key in known or "*" in known, key)
                 self.check_shape(inner, known.get(key, known.get("*")))
 
-    def test_nothing_else(self):
+    def test_no_other_properties(self):
         self.install("evil", "[console_scripts]\naws = evil:main\n[pytest11]\nx = evil:p\n")
         write(f"{self.site}/x.pth", "import x\n")
         known = f"{self.top}/known"
@@ -805,7 +805,7 @@ class Lists(Site):
         write(path, text)
         return path
 
-    def test_groups_and_commands_of_a_site(self):
+    def test_groups_and_commands_added_by_the_site(self):
         self.install("ours", "[ours.hooks.deploy]\nx = ours:y\n[console_scripts]\ndeploy = ours:main\n")
         self.install("theirs", "[console_scripts]\ndeploy2 = theirs:main\n")
         self.assertEqual(self.rules(), [])
@@ -813,14 +813,14 @@ class Lists(Site):
         self.assertEqual(self.found(), [("command-hijack", "theirs"), ("runs-unasked", "ours")])
         self.assertIn("when we deploy", self.audit().objects[1]["message"])
 
-    def test_a_provider_is_a_permission(self):
+    def test_provider_is_a_permission(self):
         self.install("ours", "[console_scripts]\naws = ours:main\n")
         path = self.configure("command aws ours\n")
         self.assertEqual(self.rules(), [])
         os.chmod(path, 0o666)
         self.assertIn("not believed", self.audit(status=COULD_NOT).err)
 
-    def test_nonsense(self):
+    def test_invalid_lists(self):
         for text in ("grupo x\n", "group\n", "command\n", "\0\n"):
             self.configure("\n" + text)
             reply = self.audit(status=COULD_NOT)
@@ -843,7 +843,7 @@ class Hostile(Site):
             write(f"{info}/RECORD", record)
             self.audit()
 
-    def test_files_that_never_end(self):
+    def test_endless_files(self):
         info = self.install("evil", "[g]\nx = evil:y\n")
         for name in ("INSTALLER", "direct_url.json", "RECORD"):
             if os.path.exists(f"{info}/{name}"):
@@ -858,7 +858,7 @@ class Hostile(Site):
             self.audit(status=DONE)
 
     def test_one_large_file_in_many_records(self):
-        """Each file is hashed a few times at most, however many RECORDs give it another hash."""
+        """A file is hashed a few times at most, even if many RECORDs list it with different hashes."""
         self.install("large", "[g]\nx = large:y\n")
         with open(f"{self.site}/large.py", "wb") as file:
             file.truncate(64 << 20)
@@ -867,14 +867,14 @@ class Hostile(Site):
             write(f"{info}/RECORD", f"large.py,{digest(str(number).encode())},1\n")
         self.assertEqual([one for one in self.found() if one[0] == "file-changed"][4:], [])
 
-    def test_a_database_that_is_none(self):
+    def test_invalid_database(self):
         os.makedirs(os.path.dirname(self.database))
         write(self.database, "nonsense")
         self.install("evil", "[console_scripts]\naws = evil:main\n")
         self.assertEqual(self.found(status=NOT_FOUND), [("command-hijack", "evil")])
 
-    def test_an_edit_that_the_database_missed(self):
-        """The disk is judged, not what the database remembers of it."""
+    def test_edit_missed_by_the_database(self):
+        """The audit examines the disk instead of the rows in the database."""
         info = self.install("alpha", "[g]\nx = alpha:y\n")
         self.index()
         with open(f"{info}/entry_points.txt", "a", encoding="utf-8") as text:

@@ -1,4 +1,4 @@
-"""Completion in bash, zsh and fish, each in the shell itself (zsh and fish: where they are installed)."""
+"""Completion in bash, zsh and fish, run in the shells themselves (zsh and fish if installed)."""
 
 import os
 import re
@@ -37,7 +37,7 @@ class CompletionTest(CommandTest):
         self.executable = shutil.which(self.shell)
         if not self.executable:
             self.skipTest(f"there is no {self.shell}")
-        # One name needs quotes; the last group cannot be typed.
+        # One name needs quotes; the last group cannot be completed.
         add_distribution(self.site, "odd", text="[pytest11]\ncov = m:f\nxdist = m:g\ntwo words = m:h\n"
                                                 "[console_scripts]\ntool = m:h\n[g\x1bh]\nn = m:f\n")
         os.makedirs(f"{self.top}/folder")
@@ -55,8 +55,8 @@ class CompletionTest(CommandTest):
         return set(re.findall(r"(?m)^  (--[a-z-]+)", self.run_program(command, "--help", status=DONE).out))
 
 
-class Whole:
-    """What a shell offers for a line, word by word: all of it can be asked for."""
+class Words:
+    """The list of completions for a command line, in shells that can be asked for it."""
 
     def test_commands(self):
         self.assertEqual(self.offered(""), self.commands())
@@ -79,7 +79,7 @@ class Whole:
             self.run_program("list", "--python", value, "--path", self.site, status=status)
 
     def test_every_option_with_an_argument_has_values(self):
-        """What its help shows with an argument is never followed by a command."""
+        """No option whose help shows an argument is followed by commands."""
         text = self.run_program("--help", status=DONE).out
         for option in re.findall(r"(?m)^  (--[a-z-]+) [A-Z]", text):
             self.assertNotIn("list", self.offered(option, "l"), option)
@@ -97,13 +97,13 @@ class Whole:
             self.assertEqual(self.offered(command, "console_scripts", ""), {"tool"})
         self.assertEqual(self.offered("list", "pytest11", "xdist", ""), set())
 
-    def test_groups_are_those_of_the_options_before(self):
+    def test_groups_depend_on_the_options(self):
         add_distribution(f"{self.top}/other", "other", text="[elsewhere]\nn = m:f\n")
         self.assertEqual(self.offered("list", "--path", f"{self.top}/other", ""), {"elsewhere"})
         self.assertEqual(self.offered("list", "--path", f"{self.top}/other", "elsewhere", ""), {"n"})
 
 
-class Bash(Whole, CompletionTest):
+class Bash(Words, CompletionTest):
     shell = "bash"
 
     def offered(self, *words):
@@ -112,7 +112,7 @@ class Bash(Whole, CompletionTest):
         self.assertEqual(done.stderr, "")
         return set(done.stdout.splitlines()) - {""}
 
-    def test_options_that_bash_has_split(self):
+    def test_options_split_by_bash(self):
         self.assertEqual(self.offered("list", "--fresh", "=", "e"), {"exact"})
         self.assertEqual(self.offered("list", "--fresh", "="), {"trust", "roots", "exact"})
         self.assertEqual(self.offered("list", "--path", "=", f"{self.top}/other", ""), set())
@@ -120,27 +120,27 @@ class Bash(Whole, CompletionTest):
     def test_quoting(self):
         self.assertEqual(self.offered("list", "pytest11", "t"), {"two\\ words"})
 
-    def test_it_is_registered(self):
+    def test_registration(self):
         script = f"source {COMPLETIONS}/entrydb.bash; complete -p entrydb"
         done = subprocess.run([self.executable, "--norc", "-c", script], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout, "complete -F _entrydb entrydb\n")
 
 
-class Fish(Whole, CompletionTest):
+class Fish(Words, CompletionTest):
     shell = "fish"
 
     def offered(self, *words):
-        """Without the explanations; fish ends a directory with a slash."""
+        """Completions without their descriptions; fish appends a slash to directories."""
         script = f"source {COMPLETIONS}/entrydb.fish; complete --do-complete \"$argv\""
         done = subprocess.run([self.executable, "--no-config", "-c", script, "entrydb", *words],
                               env=self.shell_environment(), capture_output=True, text=True, check=True)
         self.assertEqual(done.stderr, "")
         return {line.split("\t")[0].rstrip("/") for line in done.stdout.splitlines()}
 
-    def test_option_with_its_value_in_one_word(self):
+    def test_option_and_value_in_one_word(self):
         self.assertEqual(self.offered("list", "--fresh=e"), {"--fresh=exact"})
 
-    def test_explanations(self):
+    def test_descriptions(self):
         script = f"source {COMPLETIONS}/entrydb.fish; complete --do-complete 'entrydb why'"
         done = subprocess.run([self.executable, "--no-config", "-c", script], env=self.shell_environment(),
                               capture_output=True, text=True, check=True)
@@ -148,7 +148,7 @@ class Fish(Whole, CompletionTest):
 
 
 class Zsh(CompletionTest):
-    """What the line becomes when the tab key is pressed: zsh completes nowhere but on a terminal."""
+    """The command line after the tab key was pressed: zsh completes on terminals only."""
 
     shell = "zsh"
 
@@ -171,14 +171,14 @@ class Zsh(CompletionTest):
         return shown.removesuffix("\n")
 
     def read_until(self, terminal, is_done):
-        """What the shell prints is read all the time, so that it never waits for us."""
+        """Read all output of the shell, so that it never blocks."""
         seen, deadline = b"", time.monotonic() + support.SECONDS_ALLOWED
         while not is_done(seen):
             self.assertLess(time.monotonic(), deadline, seen)
             if select.select([terminal], [], [], 0.02)[0]:
                 seen += os.read(terminal, 65536)
 
-    def test_what_the_line_becomes(self):
+    def test_completed_line(self):
         os.makedirs(f"{self.top}/folder/inner")
         for line, expected in (
                 ("upd", "update "), ("help wh", "help why "), ("list --fres", "list --fresh "),
@@ -190,7 +190,7 @@ class Zsh(CompletionTest):
             with self.subTest(line=line):
                 self.assertEqual(self.completed(f"entrydb {line}"), f"entrydb {expected}")
 
-    def test_groups_are_those_of_the_options_before(self):
+    def test_groups_depend_on_the_options(self):
         add_distribution(f"{self.top}/other", "other", text="[elsewhere]\nn = m:f\n")
         self.assertEqual(self.completed(f"entrydb list --path {self.top}/other else"),
                          f"entrydb list --path {self.top}/other elsewhere ")

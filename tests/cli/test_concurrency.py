@@ -1,7 +1,7 @@
-"""Writers that are killed, interrupted or many; readers meanwhile: every answer is a whole one.
+"""Killed, interrupted and concurrent writers: readers always get complete answers.
 
-ENTRYDB_TEST_ROUNDS: how often a writer is killed (default 200, and 5,000 in a long run). ENTRYDB_TEST_SEED:
-repeat a run.
+ENTRYDB_TEST_ROUNDS: how often a writer is killed (default 200, and 5,000 in a long run).
+ENTRYDB_TEST_SEED: repeats a run.
 """
 
 import collections
@@ -21,18 +21,18 @@ from support import (COULD_NOT, DATABASE, DONE, LONG, NOT_FOUND, SITE, STRANGER,
                      rows, until, write)
 from stress import SEED
 
-ANSWERS = 10  # fewer prove nothing
+ANSWERS = 10  # with fewer, the test would prove nothing
 ROUNDS = int(os.environ.get("ENTRYDB_TEST_ROUNDS") or (5000 if LONG else 200))
 FACTS = "SELECT distribution, version, group_name, name, value FROM entry_points ORDER BY 1, 2, 3, 4, 5"
 
 
 def facts(database):
-    """What the rows say of the tree, or None where there is no database."""
+    """The rows of the database in the form of Tree.facts(); None without a database."""
     return query(database, FACTS) if os.path.exists(database) else None
 
 
 class Tree:
-    """A site directory that changes step by step, and what the rows must say after each."""
+    """A site directory that changes step by step, and the rows expected after each step."""
 
     def __init__(self, site, choose):
         self.site, self.choose = site, choose
@@ -48,7 +48,7 @@ class Tree:
             self.add(name, self.versions[name])
 
     def add(self, name, version):
-        """Made aside and moved in, so that a scan sees all of it or nothing."""
+        """Created elsewhere and moved in, so that a scan sees all of it or nothing."""
         aside = f"{self.site}/../aside"
         add_distribution(aside, name, version, text=self.text(name, version))
         os.rename(f"{aside}/{name}-{version}.dist-info", f"{self.site}/{name}-{version}.dist-info")
@@ -104,7 +104,7 @@ class Killed(CommandTest):
         return f"{how}, {'with' if leftovers(self.database) else 'without'} leftovers" if killed else "finished before"
 
     def answer(self):
-        """Whatever stands in the database: a reader says what is on the disk."""
+        """Whatever the state of the database, a reader's answer matches the disk."""
         reply = self.list("demo")
         return sorted((row[3], row[4], *row[:3]) for row in reply.fields)
 
@@ -115,7 +115,7 @@ class Killed(CommandTest):
         self.assertEqual(set(os.listdir(os.path.dirname(self.database))),
                          {os.path.basename(self.database), f"{os.path.basename(self.database)}.lock"})
 
-    def test_leftovers_of_all_kinds(self):
+    def test_leftovers(self):
         self.tree.step()
         self.update()
         for suffix in (".new", ".new-journal", ".new-wal", ".new-shm"):
@@ -144,7 +144,7 @@ class Killed(CommandTest):
 
 
 class Interrupted(CommandTest):
-    """Ctrl-C ends an update cleanly: nothing is published, nothing is left."""
+    """Ctrl-C ends an update cleanly: nothing is published and no file is left."""
 
     def setUp(self):
         super().setUp()
@@ -229,7 +229,7 @@ class Many(CommandTest):
         self.update()
         self.assertEqual(facts(self.database), tree.facts())
 
-    def test_a_held_lock_is_waited_for(self):
+    def test_waits_for_the_lock(self):
         add_distribution(self.site, "alpha")
         self.update()
         add_distribution(self.site, "beta")
@@ -239,7 +239,7 @@ class Many(CommandTest):
             time.sleep(0.5)
             self.assertIsNone(child.poll(), "it did not wait")
             self.assertEqual(self.found(), ["alpha"])
-            self.assertEqual(len(self.list("demo").names), 2, "a reader waits for nobody")
+            self.assertEqual(len(self.list("demo").names), 2, "readers must not wait")
         self.finish(child)
         self.assertEqual(self.found(), ["alpha", "beta"])
 
@@ -254,7 +254,7 @@ class Many(CommandTest):
         self.assertIn("interrupted while another writer held the lock", err)
 
     @unittest.skipUnless(LONG, "half a minute; tests/run --long has it done")
-    def test_a_held_lock_is_given_up(self):
+    def test_wait_for_the_lock_ends(self):
         add_distribution(self.site, "alpha")
         self.update()
         add_distribution(self.site, "beta")
@@ -267,7 +267,7 @@ class Many(CommandTest):
 
 
 class Readers(CommandTest):
-    """Who only reads is never in the way, and is never told an error or a half."""
+    """Readers neither delay writers nor see errors or partial states."""
 
     def check_answers(self, user, seconds=3, updates=True):
         choose = random.Random(SEED)
@@ -275,7 +275,7 @@ class Readers(CommandTest):
         for _ in range(10):
             tree.step()
         self.update()
-        support.public_program()  # before there are threads
+        support.public_program()  # forks: must come before any thread
         self.states, self.wrong, stop = [tree.facts()], [], threading.Event()
         readers = [threading.Thread(target=self.read, args=(user, level, stop)) for level in ("roots", "exact")]
         for reader in readers:
@@ -292,7 +292,7 @@ class Readers(CommandTest):
         self.assertFalse(self.wrong, self.wrong[:1])
 
     def change(self, tree):
-        """The state to come is announced before it comes. What goes is moved out at once, as installers do it."""
+        """Announce each state before it is created. A directory is removed by a rename, as by installers."""
         name = f"package{tree.choose.randrange(25)}"
         old = tree.versions.pop(name, None)
         if not old:
@@ -307,9 +307,9 @@ class Readers(CommandTest):
 
     def read(self, user, level, stop):
         while not stop.is_set():
-            first = max(0, len(self.states) - 2)  # the newest may be yet to come
+            first = max(0, len(self.states) - 2)  # the newest may not exist yet
             reply = self.list("demo", "--fresh", level, user=user)
-            # Names and values say all here; METADATA may go between the reading of one file and another.
+            # Names and values suffice; METADATA may vanish between the reads of two files.
             answer = sorted((row[1], row[2]) for row in reply.fields)
             possible = [sorted(fact[3:] for fact in state) for state in self.states[first:]]
             if reply.status not in (DONE, NOT_FOUND) or reply.err or answer not in possible:
@@ -317,7 +317,7 @@ class Readers(CommandTest):
             self.count += 1
 
     @needs_root
-    def test_by_a_stranger(self):
+    def test_by_another_user(self):
         self.check_answers(STRANGER)
 
     def test_by_the_owner(self):
@@ -342,7 +342,7 @@ class Readers(CommandTest):
 
 
 class States(stress.Stress):
-    """Threads of C programs that ask, writers of which some are killed: each answer is a state of the disk."""
+    """Threads of C programs query while writers run, some of which are killed."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Text of others on its way to people and to parsers: nothing in it reaches a terminal, or breaks JSON."""
+"""Untrusted text in output: it never controls a terminal and never breaks JSON."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import subprocess
 import support
 from support import DONE, NOT_FOUND, USAGE, CommandTest, add_distribution, query, write
 
-# Each stands for one kind of what must not be printed as it is.
+# One example of each kind of text that must be escaped.
 CONTROLS = "\x1b[31m \x07 \x7f \x80 \x9b2J \u200e \u202e \u2066 \u2069 \u061c \u2028 \u2029"
 CONTROLS_IN_LINE = "\x1b[31m \x07 \x7f \x80 \x9b2J \u200e \u202e \u2066 \u2069 \u061c"
 RAW = b"raw\xff\xc3\xed\xb2\x80"
@@ -19,7 +19,7 @@ ESCAPE = re.compile(rb"\\(\\|x[0-9a-f]{2}|u[0-9a-f]{4})")
 
 
 def unescaped(text):
-    """The bytes that were meant, as db/base/escape.h says it; an error if a backslash stands alone."""
+    """The original bytes, by the rules of db/base/escape.h; a lone backslash is an error."""
     raw = text.encode("utf-8", "surrogateescape")
     assert b"\\" not in ESCAPE.sub(b"", raw), raw
 
@@ -34,7 +34,7 @@ def unescaped(text):
 
 
 class Hostile(CommandTest):
-    """A path, a name, a value and a version with all that a terminal would obey."""
+    """A path, a name, a value and a version full of terminal control sequences."""
 
     def setUp(self):
         super().setUp()
@@ -57,7 +57,7 @@ class Hostile(CommandTest):
 
 
 class Text(Hostile):
-    """For people: nothing that a terminal obeys, and the original can be told from it."""
+    """Text output contains no control character, and the original can be recovered from it."""
 
     def test_list_and_groups(self):
         row = self.asked("list", status=DONE).fields[0]
@@ -66,7 +66,7 @@ class Text(Hostile):
         row = self.asked("groups", status=DONE).fields[0]
         self.assertEqual([unescaped(row[0]).decode(), row[1]], [self.group, "1"])
 
-    def test_a_line_is_a_line(self):
+    def test_one_line_per_result(self):
         self.assertEqual(len(self.asked("list").lines), 1)
         self.assertEqual({len(row) for row in self.asked("list").fields}, {5})
 
@@ -104,7 +104,7 @@ class Text(Hostile):
             reply = self.run_program(*words)
             self.assertNotEqual((reply.status, reply.err), (DONE, ""))
 
-    def test_the_shell_can_undo_it(self):
+    def test_printf_reverses_it(self):
         bash = shutil.which("bash")
         if not bash:
             self.skipTest("there is no bash")
@@ -115,7 +115,7 @@ class Text(Hostile):
 
 
 class Json(Hostile):
-    """json.loads() and os.fsencode() give back each byte of a path."""
+    """json.loads() and os.fsencode() return every byte of a path."""
 
     def test_list_groups_and_why(self):
         for words in (("list",), ("why", self.group, self.name)):

@@ -1,4 +1,4 @@
-"""The configurations for osquery and Datasette work on the published file as it is."""
+"""The configurations for osquery and Datasette work with the published file."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Published(CommandTest):
 
 
 class Explorers(Published):
-    def test_the_tables_of_osquery(self):
+    def test_osquery_tables(self):
         tables = configuration("osquery.conf")["auto_table_construction"]
         self.assertGreater(len(tables), 3)
         add_distribution(self.site, "beta", text="[pytest11]\nspy = beta:plugin\n")  # a conflict
@@ -40,7 +40,7 @@ class Explorers(Published):
                     self.assertTrue(answer.fetchall())
                     self.assertEqual(os.path.basename(table["path"]), os.path.basename(self.database))
 
-    def test_the_questions_of_datasette(self):
+    def test_datasette_queries(self):
         described = configuration("datasette.json")["databases"]["entry_points"]
         given = {"name": "spy", "group": "pytest11", "since": "2020-01-01"}
         with support.connect(self.database) as database:
@@ -52,8 +52,8 @@ class Explorers(Published):
                 columns = {row[1] for row in database.execute(f"PRAGMA table_xinfo({table})")}
                 self.assertLessEqual(set(wanted.get("facets", [])), columns, table)
 
-    def test_the_format_of_osquery(self):
-        """As osquery documents automatic table construction: what it does not know, it ignores in silence."""
+    def test_osquery_format(self):
+        """The keys that osquery documents for automatic table construction: it silently ignores all others."""
         self.assertEqual(list(configuration("osquery.conf")), ["auto_table_construction"])
         for name, table in configuration("osquery.conf")["auto_table_construction"].items():
             with self.subTest(table=name):
@@ -66,7 +66,7 @@ class Explorers(Published):
 
 
 class Datasette(Published):
-    """The real one, as a person meets it: pages and answers of a server."""
+    """A real Datasette server answers queries and pages."""
 
     @classmethod
     def setUpClass(cls):
@@ -89,7 +89,7 @@ class Datasette(Published):
         with urllib.request.urlopen(f"{self.address}/entry_points{path}", timeout=support.SECONDS_ALLOWED) as page:
             return page.read().decode()
 
-    def test_questions(self):
+    def test_queries(self):
         for path, wanted in (("/providers.json?name=spy", {"distribution": "alpha", "value": "alpha:plugin"}),
                              ("/group.json?group=pytest11", {"name": "spy", "distribution": "alpha"}),
                              ("/unasked.json", {"name": "alpha.pth", "code": "import alpha"}),
@@ -99,7 +99,7 @@ class Datasette(Published):
                 self.assertTrue(any(wanted.items() <= row.items() for row in rows), rows)
 
     def test_pages(self):
-        """The questions stand on the page of the database, the facets on that of each table, and none of them times out."""
+        """The database page lists the queries, each table page has facets, and none of them times out."""
         described = configuration("datasette.json")["databases"]["entry_points"]
         front = self.get("")
         for name, query in described["queries"].items():

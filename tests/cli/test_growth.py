@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Twice the input takes twice the time, in memory that has a bound, for each kind of input.
+"""Run time is linear and memory bounded, for every kind of input.
 
-A row of CASES makes an input of n parts and says what is run on it. The program is run on
-n and on 2n; what is compared is the processor time that it used for itself, which other work
-on the machine and the file system hardly change, the least of some runs of each. Work with
-the square of the input takes four times as long; a factor of GROWTH is allowed, since caches
-get colder. The sizes are such that the square would take minutes. The largest memory of each run must stay
-below the case's bound.
+A row of CASES creates an input of size n and names the command that processes it. The program runs
+with n and 2n. The CPU time of the process is compared, the minimum of several runs, since the file
+system and other processes hardly affect it. Quadratic work takes four times as long; a factor of
+GROWTH is allowed because caches become less effective. The sizes are chosen so that quadratic work
+would take minutes. The peak memory must stay below the bound of the case.
 """
 
 import math
@@ -22,14 +21,14 @@ from support import (CommandTest, PROGRAM, build_type_is_sanitized, main, metada
                      remove_tree, write)
 
 GROWTH = 2.8
-NOISE = 0.05  # seconds of the processor, for what does not grow: the start, the database's pages
+NOISE = 0.05  # CPU seconds of constant costs: start-up, pages of the database
 RUNS = 3
 ATTEMPTS = 5
 MEGABYTE = 1 << 20
-MEMORY = "/dev/shm"  # no disk is measured, and many files are made
+MEMORY = "/dev/shm"  # no disk is measured, and many files are created
 
 
-# --- inputs: each makes one of n parts below top, and gives the arguments to run ---
+# --- inputs: each function creates one of size n below top and returns the arguments to run ---
 
 def site_of(top):
     site = f"{top}/venv/lib/python3.11/site-packages"
@@ -58,7 +57,7 @@ def modules_missing_from_record(top, n):
 
 
 def modules_of_one_package(top, n):
-    """The package is there, its modules are not, and it has as many others."""
+    """The package exists without the listed modules, and has as many others."""
     site = site_of(top)
     os.mkdir(f"{site}/p")
     for i in range(n):
@@ -82,7 +81,7 @@ def one_module_of_many_suffixes(top, n):
 
 
 def record_of_one_line(top, n):
-    """It never ends, and looks like a path of the module at every other byte."""
+    """One endless line that looks like a path of the module at every other byte."""
     distribution(site_of(top), "a", ["e = m:f"], "m." * n)
     return update(top)
 
@@ -130,7 +129,7 @@ def archives_catalogued(top, n):
 
 
 def archives_listed(top, n, name=None):
-    """One distribution in each, all of them of one name, which is contested n times."""
+    """One distribution in each, all of the same name, so that each shadows the next."""
     os.mkdir(f"{top}/many")
     for i in range(n):
         write_members(f"{top}/many/{i}.whl", files_of(name or f"d{i}"))
@@ -147,7 +146,7 @@ def archives_of_one_name_explained(top, n):
 
 
 def tar_of_site_directories(top, n):
-    """Each distribution lies in one of its own, beside a module."""
+    """Each distribution is in its own site directory, beside a module."""
     tree = {}
     for i in range(n):
         site = f"s{i}/site-packages/"
@@ -157,7 +156,7 @@ def tar_of_site_directories(top, n):
 
 
 def tar_of_nested_site_directories(top, n):
-    """Each contains the next, a hundred deep; below the last one are n modules."""
+    """The site directories are nested a hundred deep; the last one has n modules."""
     tree, site = {}, ""
     for i in range(100):
         site += f"{i % 10}/"
@@ -178,7 +177,7 @@ def path_entries(top, n):
 
 
 def path_entries_scanned(top, n):
-    """Of which each has a distribution, with which the others are compared by name."""
+    """Each path entry has a distribution, whose name is compared with all others."""
     words = []
     for i in range(n):
         os.makedirs(f"{top}/s{i}")
@@ -197,7 +196,7 @@ def pth_lines(top, n):
 
 
 def audited(top, n):
-    """Each claims the same command, and a module of the next one, which all list."""
+    """All distributions provide the same command, and list each other's modules."""
     site = site_of(top)
     for i in range(n):
         distribution(site, f"d{i}", [f"p{i} = m{(i + 1) % n}:f", "[console_scripts]", "shared = shared:f"],
@@ -205,7 +204,7 @@ def audited(top, n):
     return ["audit", "--quiet", "--fail-on", "none", f"{top}/venv"]
 
 
-# function, n, megabytes of memory that 2n may take
+# function, n, peak memory in megabytes allowed for 2n
 CASES = [
     (modules_missing_from_record, 10000, 100),
     (modules_of_one_package, 2000, 100),
@@ -230,10 +229,10 @@ CASES = [
 
 
 class Growth(CommandTest):
-    """A method for each row; see test_of()."""
+    """One test method per row; see test_of()."""
 
     def run_once(self, arguments, env):
-        """The seconds of the processor, and the bytes at most."""
+        """Returns CPU seconds and peak memory in bytes."""
         if arguments[0] in ("add", "update"):
             for name in ("db", "db.lock"):
                 if os.path.exists(f"{self.work}/{name}"):
@@ -258,7 +257,7 @@ class Growth(CommandTest):
         return min(seconds for seconds, _ in runs), max(size for _, size in runs)
 
     def measure_both(self, make, n):
-        """Again where the machine was busy with other things: what counts is the least of each."""
+        """Measure repeatedly if the machine is busy; the minimum of each counts."""
         once = twice = math.inf
         size = 0
         for _ in range(ATTEMPTS):

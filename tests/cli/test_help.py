@@ -1,4 +1,4 @@
-"""What the program says of itself, which options each command takes, and "did you mean"."""
+"""The help texts, the options that each command accepts, and "did you mean" hints."""
 
 import re
 
@@ -61,13 +61,13 @@ class Help(CommandTest):
         for words in (["help"], ["-h"]):
             self.assertEqual(self.run_program(*words, status=DONE).out, text)
 
-    def test_of_what_is_not_there(self):
+    def test_of_an_unknown_command(self):
         for words in (["help", "lits"], ["lits", "--help"]):
             reply = self.run_program(*words, status=USAGE)
             self.assertIn("no command 'lits'; did you mean 'list'?", reply.err)
             self.assertEqual(reply.out, "")
 
-    def test_the_general_one_names_all(self):
+    def test_general_help_names_all_commands(self):
         text = self.run_program("--help", status=DONE).out
         self.assertTrue(text.startswith("usage: entrydb COMMAND"))
         self.assertEqual(set(re.findall(r"(?m)^  ([a-z]+)\b", text)), set(TAKES))
@@ -77,34 +77,34 @@ class Help(CommandTest):
 
 
 class Options(CommandTest):
-    """An option that a command does not take is an error, not ignored."""
+    """An option that a command does not accept is an error, not ignored."""
 
     def line(self, verb, option):
         words = {"add": ["x"], "forget": ["x"], "why": ["g", "n"], "disable": ["g"], "run": [], "probe": ["g", "n"], "enable": ["g"]}.get(verb, [])
         return [verb, *words, f"--{option}", *([VALUES[option]] if option in VALUES else [])]
 
-    def test_those_that_are_not_taken(self):
+    def test_rejected_options(self):
         for verb, takes in TAKES.items():
             for option in set().union(*TAKES.values()) - takes - {"hook"}:
                 reply = self.run_program(*self.line(verb, option), status=USAGE)
                 self.assertEqual(reply.err, f"entrydb: {verb} does not accept --{option}; see 'entrydb {verb} --help'\n")
 
-    def test_those_that_are_taken(self):
+    def test_accepted_options(self):
         for verb in ("list", "groups", "why", "log"):
             for option in TAKES[verb] - {"help"}:
                 self.assertNotEqual(self.run_program(*self.line(verb, option)).status, USAGE, (verb, option))
 
-    def test_a_hook_is_for_update(self):
+    def test_hook_is_an_option_of_update(self):
         reply = self.run_program("list", "--hook", "dpkg", status=DONE)
         self.assertIn("list does not accept --hook", reply.err)
 
-    def test_what_is_wrong_is_named(self):
+    def test_error_names_the_option(self):
         for words, said in ((["--db"], "--db needs an argument, FILE"), (["--json=3"], "--json takes no argument"),
                             (["-x"], "-x: no such option"), (["--jsn"], "did you mean '--json'?"),
                             (["--colour", "never"], "did you mean '--color'?"), (["--zzzzz"], "--zzzzz: no such option;")):
             self.assertIn(said, self.run_program("list", *words, status=USAGE).err)
 
-    def test_where_arguments_are_paths_so_is_what_path_gives(self):
+    def test_option_path_equals_path_arguments(self):
         add_distribution(self.site, "alpha")
         self.run_program("update", "--path", self.site, status=DONE)
         self.assertEqual(query(self.database, "SELECT count(*) FROM distribution"), [(1,)])
@@ -137,7 +137,7 @@ class DidYouMean(CommandTest):
         self.assertEqual(self.err("list", "pytest11", "xdits"), expected)
         self.assertIn(expected, self.err("why", "pytest11", "xdits"))
 
-    def test_nothing_near(self):
+    def test_no_similar_word(self):
         self.assertEqual(self.err("list", "something.else.entirely"), "")
         self.assertEqual(self.err("list", "pytest11", "tool"), "", "of another group")
         self.assertNotIn("did you mean", self.err("why", "pytest11", "elsewhere"))
@@ -145,12 +145,12 @@ class DidYouMean(CommandTest):
     def test_quiet(self):
         self.assertEqual(self.err("list", "pytset11", "--quiet"), "")
 
-    def test_what_is_too_long_is_passed_over(self):
+    def test_long_words_are_ignored(self):
         self.assertEqual(self.err("list", "pytest11" * 10000), "")
 
 
 class NextStep(CommandTest):
-    """Where there is nothing at all, `list` says what to do; the status stays."""
+    """If nothing is found at all, `list` suggests what to do; the exit status is unchanged."""
 
     def err(self, *words, **how):
         reply = self.run_program("list", *words, status=NOT_FOUND, **how)

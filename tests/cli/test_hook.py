@@ -1,4 +1,4 @@
-"""update --hook, as package managers run it: never in the way, and never twice for nothing."""
+"""update --hook, as package managers call it: it never fails or delays them, and never repeats work."""
 
 import contextlib
 import glob
@@ -19,7 +19,7 @@ from support import (DATABASE, DONE, PROGRAM, SITE, STRANGER, CommandTest, add_d
                      events, held_lock, is_sound, leftovers, needs_root, query, replace, settle, stamp,
                      until, write)
 
-TIMEOUT = 10  # seconds, as the program has it, for a lock and for a pipe
+TIMEOUT = 10  # seconds, the program's limit for a lock and for a pipe
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
 
 
@@ -29,7 +29,7 @@ class HookTest(CommandTest):
         add_distribution(self.site, "alpha")
 
     def hook(self, *words, name="rpm", **how):
-        """A hook, whatever happens: status 0, nothing on stdout."""
+        """A hook always exits with 0 and prints nothing on stdout."""
         reply = self.run_program("update", "--hook", name, *(words or [self.prefix]), status=DONE, **how)
         self.assertEqual(reply.out, "", str(reply))
         return reply
@@ -68,8 +68,8 @@ class Work(HookTest):
         self.assertEqual(self.commands()[-1].split(":")[0], "conda")
         self.assertEqual(leftovers(self.database), [])
 
-    def test_what_changes_no_time_of_the_site_directory(self):
-        """A reinstallation of the same version; nothing makes a hook skip it."""
+    def test_unchanged_time_of_the_site_directory(self):
+        """Even after a reinstallation of the same version a hook never skips the update."""
         self.index()
         for number, (words, level) in enumerate(
             ((["--fresh", "roots"], None), (["--fresh", "trust"], None), ([], "roots"), ([], "trust"))
@@ -84,7 +84,7 @@ class Work(HookTest):
         before = stamp(self.database)
         self.silent_hook()
         self.assertEqual(stamp(self.database), before)
-        with held_lock(self.database):  # and asks for no lock, or it would say that another holds it
+        with held_lock(self.database):  # asking for the lock would print that another process holds it
             self.silent_hook()
 
     def test_root(self):
@@ -92,19 +92,19 @@ class Work(HookTest):
         self.silent_hook("--root", f"{self.top}/image")
         self.assertEqual(self.names(f"{self.top}/image/{DATABASE}"), ["gamma"])
 
-    def test_broken_distributions_are_no_news(self):
+    def test_broken_distributions_are_not_reported_again(self):
         add_distribution(self.site, "odd", text=b"[demo\n")
         self.silent_hook()
         self.assertEqual(len(self.names()), 2)
 
-    def test_an_environment_that_is_gone_stays_gone(self):
+    def test_removed_environment_is_not_recreated(self):
         self.silent_hook()
         shutil.rmtree(self.prefix)
         for path in (self.prefix, self.site):
             self.silent_hook(path)
             self.assertFalse(os.path.exists(self.prefix))
 
-    def test_a_site_directory_that_is_gone(self):
+    def test_removed_site_directory(self):
         self.silent_hook()
         shutil.rmtree(f"{self.prefix}/lib")
         self.silent_hook()
@@ -115,19 +115,19 @@ class Work(HookTest):
 class Input(HookTest):
     def test_a_list_of_files(self):
         child = self.start_hook(stdin=subprocess.PIPE)
-        child.stdin.write(b"/usr/lib/python3.11/site-packages/some/file.py\n" * 100_000)  # or BrokenPipeError
+        child.stdin.write(b"/usr/lib/python3.11/site-packages/some/file.py\n" * 100_000)  # BrokenPipeError if it is not read to the end
         child.stdin.close()
         self.assertEqual(child.wait(support.SECONDS_ALLOWED), DONE)
         self.assertEqual(self.names(), ["alpha"])
 
-    def test_read_even_where_the_line_is_wrong(self):
+    def test_input_is_read_despite_a_usage_error(self):
         child = self.start("update", "--hook", "pacman", "--wrong", stdin=subprocess.PIPE)
         child.stdin.write(b"usr/lib/file\n" * 100_000)
         child.stdin.close()
         self.assertEqual(child.wait(support.SECONDS_ALLOWED), DONE)
 
-    def test_what_is_somebody_elses(self):
-        """apt-get in the midst of a script that is piped into a shell: the rest must run, too."""
+    def test_input_of_another_program(self):
+        """stdin may be a script piped into a shell that runs apt-get: the rest of it must run, too."""
         for name, source in (("dpkg", "pipe"), ("pip", "pipe"), ("rpm", "file")):
             with self.subTest(name=name, source=source):
                 script = (
@@ -166,7 +166,7 @@ class BadCases(HookTest):
             f"{self.top}/nowhere-known", env=self.environment(HOME=None, XDG_STATE_HOME=None)
         )
 
-    def test_a_database_that_is_none(self):
+    def test_invalid_database(self):
         write(f"{self.top}/text", "not a database\n" * 100)
         os.mkdir(f"{self.top}/directory")
         for file in ("text", "directory"):
@@ -191,7 +191,7 @@ class BadCases(HookTest):
         self.silent_hook(mounted)
         self.remount("ro")
         self.silent_hook(mounted, env=env)
-        settle()  # now an update would write that the rows are to be believed
+        settle()  # an update would now mark the rows as trusted
         self.silent_hook(mounted, env=env)
         self.silent_hook("--db", file, mounted, env=env)
         self.remount("rw")
@@ -207,7 +207,7 @@ class BadCases(HookTest):
         file = f"{self.top}/disk/one.db"
         self.silent_hook("--db", file, self.prefix)
         support.fill(f"{self.top}/disk")
-        self.silent_hook("--db", file, self.prefix)  # nothing would have to be written
+        self.silent_hook("--db", file, self.prefix)  # nothing needs to be written
         add_distribution(self.site, "beta")
         self.assertIn("No space left", self.hook_with_one_line("--db", file, self.prefix))
         self.assertTrue(is_sound(file))
@@ -227,7 +227,7 @@ class BadCases(HookTest):
         self.hook_with_one_line(preexec_fn=limit)
         self.assertEqual((self.names(), leftovers(self.database)), (["alpha"], []))
 
-    def test_nobody_reads_the_messages(self):
+    def test_closed_stderr_pipe(self):
         reader, writer = os.pipe()
         os.close(reader)
         self.hook("--db", self.prefix, self.prefix, stderr=writer)
@@ -241,7 +241,7 @@ class BadCases(HookTest):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             for after in (0.005, 0.01, 0.02):
                 child = self.start_hook()
-                # Before it has begun, nothing can be promised.
+                # Signals before the handler is installed cannot be handled.
                 until(lambda: "entrydb" in comm(child.pid))
                 time.sleep(after)
                 child.send_signal(number)
@@ -268,9 +268,9 @@ class BadCases(HookTest):
 
 
 class Waits(HookTest):
-    """Whoever never comes to an end is not waited for; the two waits are taken together."""
+    """Waits are limited, also for both a lock and a pipe together."""
 
-    def test_have_an_end(self):
+    def test_waits_end(self):
         other = f"{self.top}/other"
         add_distribution(f"{other}/{SITE}", "alpha")
         self.silent_hook(other)
@@ -285,19 +285,19 @@ class Waits(HookTest):
         os.close(writer)
         self.assertEqual([child.returncode for child in children], [DONE, DONE])
         self.assertTrue(TIMEOUT - 1 < took < 6 * TIMEOUT, took)
-        self.assertEqual((errors[0], self.names()), (b"", ["alpha"]), "a pipe nobody closes")
+        self.assertEqual((errors[0], self.names()), (b"", ["alpha"]), "a pipe that is never closed")
         self.assertRegex(errors[1], rb"\Aentrydb: [^\n]*another writer[^\n]*\n\Z")
-        self.assertEqual(self.names(f"{other}/{DATABASE}"), ["alpha"], "a lock nobody releases")
+        self.assertEqual(self.names(f"{other}/{DATABASE}"), ["alpha"], "a lock that is never released")
 
 
 class Together(HookTest):
-    """Two refreshes at once become one."""
+    """Concurrent hooks with the same work are merged."""
 
     def setUp(self):
         super().setUp()
         self.silent_hook()
 
-    def test_five_that_wait_for_the_same(self):
+    def test_five_waiting_hooks_with_the_same_work(self):
         with held_lock(self.database):
             add_distribution(self.site, "beta")
             children = [self.start_hook(name=f"h{number}") for number in range(5)]
@@ -310,7 +310,7 @@ class Together(HookTest):
             self.assertEqual(late.wait(support.SECONDS_ALLOWED), DONE)
             self.assertEqual(self.names(), ["alpha"], "while the lock is held")
         self.finish(children + [late])
-        self.assertEqual(self.names(), ["alpha", "beta", "gamma"], "what the late one brought, too")
+        self.assertEqual(self.names(), ["alpha", "beta", "gamma"], "including the last change")
         self.assertEqual({command.split(":")[0] for command in self.commands()[-2:]},
                          {f"h{children.index(waiting[0])}"})
         self.assertEqual(sorted(events(self.database)[-2:]),
@@ -322,7 +322,7 @@ class Together(HookTest):
             out, err = child.communicate(timeout=support.SECONDS_ALLOWED)
             self.assertEqual((child.returncode, out, err), (DONE, b"", b""))
 
-    def test_other_work_waits_on_its_own(self):
+    def test_other_work_is_not_merged(self):
         other = f"{self.prefix}/lib/python3.12/site-packages"
         add_distribution(other, "other")
         add_distribution(self.site, "beta")
@@ -334,7 +334,7 @@ class Together(HookTest):
         self.finish(children)
         self.assertEqual(self.names(), ["alpha", "beta", "other"])
 
-    def test_a_plain_update_leaves_for_nobody(self):
+    def test_update_without_hook_is_not_merged(self):
         add_distribution(self.site, "beta")
         with held_lock(self.database):
             hook = self.start_hook()
@@ -345,7 +345,7 @@ class Together(HookTest):
         self.finish([hook, plain])
         self.assertEqual(self.names(), ["alpha", "beta"])
 
-    def test_one_that_waited_and_was_killed(self):
+    def test_waiting_hook_is_killed(self):
         add_distribution(self.site, "beta")
         with held_lock(self.database):
             first = self.start_hook()
@@ -354,12 +354,12 @@ class Together(HookTest):
             first.wait()
             second = self.start_hook()
             time.sleep(0.3)
-            self.assertIsNone(second.poll(), "it waits in the place of the first")
+            self.assertIsNone(second.poll(), "it replaces the killed one in the queue")
         self.finish([second])
         self.assertEqual(self.names(), ["alpha", "beta"])
 
-    def test_many_at_once_miss_nothing(self):
-        """Each makes a change and then runs a hook: when all are done, all has been seen."""
+    def test_many_hooks_miss_no_change(self):
+        """Each process changes the tree and then runs a hook: in the end all changes are in the database."""
         choose = random.Random(SEED)
         waits = [[choose.uniform(0, 0.03) for _ in range(6)] for _ in range(8)]
         threads = [
@@ -373,7 +373,7 @@ class Together(HookTest):
         expected = sorted(["alpha"] + [f"p{number}x{step}" for number in range(8) for step in range(6)])
         self.assertEqual(self.names(), expected, f"seed {SEED}")
         installs = query(self.database, "SELECT distribution FROM event WHERE action = 'install'")
-        # One that is seen before its METADATA is there is called by its directory.
+        # A distribution that is read before its METADATA exists is named after its directory.
         installed = sorted(row[0].partition("-")[0] for row in installs)
         self.assertEqual(installed, expected[1:], "each is seen once")
         self.assertEqual(leftovers(self.database), [])
@@ -387,7 +387,7 @@ class Together(HookTest):
 
 
 class Caller(HookTest):
-    """Who is behind a change: the command that ran the hook."""
+    """The command behind a change, which ran the hook."""
 
     def setUp(self):
         super().setUp()
@@ -395,7 +395,7 @@ class Caller(HookTest):
         os.mkdir(self.bin)
 
     def run_script(self, name, *words, below="", by=""):
-        """The hook below a program of that name, @below that of another; returns the command of its event."""
+        """Run the hook from a script of that name, @below from another; returns the recorded command."""
         hook = f"{by}{PROGRAM} update --hook test {self.prefix}\n:\n"
         inner = f"subprocess.run(['/bin/sh', '-c', {hook!r}], check=True)"
         if below:
@@ -407,7 +407,7 @@ class Caller(HookTest):
                        stdin=subprocess.DEVNULL, timeout=support.SECONDS_ALLOWED)
         return self.commands()[-1]
 
-    def test_the_first_that_is_no_shell(self):
+    def test_first_ancestor_that_is_not_a_shell(self):
         self.assertEqual(self.run_script("pip3.11", "install", "some-thing"), "test: pip install some-thing")
         self.assertEqual(self.run_script("cook", "stew"), "test: cook")
 
@@ -418,14 +418,14 @@ class Caller(HookTest):
     @needs_root
     @unittest.skipUnless(shutil.which("setpriv"), "no setpriv")
     def test_programs_of_another_user(self):
-        """Their words are in their memory, which is not looked at."""
+        """Their command lines are in their memory, which is not read."""
         os.chmod(self.top, 0o755)
         for path, _, _ in os.walk(self.prefix):
             os.chown(path, STRANGER, STRANGER)
         self.assertEqual(self.run_script("pip", "install", "a", by=f"{shutil.which('setpriv')} --reuid={STRANGER} "
                                          f"--regid={STRANGER} --clear-groups "), "test")
 
-    def test_no_secrets_and_no_novels(self):
+    def test_secrets_and_long_commands(self):
         found = self.run_script("pip", "install", "--index-url", "https://me:secret@host.example/t/TOKEN/simple/",
                                 "--token", "hunter2", "a")
         self.assertEqual(found, "test: pip install a")
@@ -434,7 +434,7 @@ class Caller(HookTest):
         self.assertLessEqual(len(found.encode()), 320)
 
     def test_pip(self):
-        """The real one, which builds a project; the project's back end runs the hook."""
+        """The real pip builds a project whose back end runs the hook."""
         python = next(
             (
                 each
@@ -460,7 +460,7 @@ class Caller(HookTest):
     @needs_root
     @unittest.skipUnless(shutil.which("apt-get"), "no apt-get")
     def test_apt_get(self):
-        """The real one, with no sources, and the hook after its update."""
+        """The real apt-get without sources, with the hook after its update."""
         for directory in ("lists/partial", "cache"):
             os.makedirs(f"{self.top}/{directory}")
         command = ["apt-get", "-o", "Dir::Etc::sourcelist=/dev/null", "-o", "Dir::Etc::sourceparts=/dev/null",
@@ -501,7 +501,7 @@ def comm(pid):
 
 
 def is_waiting(child):
-    """Does it hold a byte of the lock file, and so wait for the lock?"""
+    """Does it wait for the lock, and so hold a byte of the lock file?"""
     with contextlib.suppress(FileNotFoundError, PermissionError):
         for name in os.listdir(f"/proc/{child.pid}/fdinfo"):
             with open(f"/proc/{child.pid}/fdinfo/{name}", encoding="utf-8") as file:

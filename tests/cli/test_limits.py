@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What is refused because it is too large, endless or no file; and Ctrl-C in the midst of much.
+"""Inputs that are refused because they are too large, endless or not regular files; and Ctrl-C during long work.
 
-Each limit is named in entrydb(1), LIMITS. One archive or distribution beyond it costs one
-line and its own rows, no more.
+The limits are documented in entrydb(1), LIMITS. An archive or distribution beyond one costs a single
+line and its own rows, nothing else.
 """
 
 import os
@@ -17,13 +17,13 @@ from support import COULD_NOT, DONE, CommandTest, SECONDS_ALLOWED, add_distribut
 
 MEGABYTE = 1 << 20
 TERABYTE = 1 << 40
-MEMORY = 1600 * MEGABYTE  # bytes of address space; each of 16 threads that read ahead reserves 64 MiB
-PATIENCE = 3             # seconds from Ctrl-C to the end
+MEMORY = 1600 * MEGABYTE  # bytes of address space; each of 16 read-ahead threads reserves 64 MiB
+PATIENCE = 3             # seconds from Ctrl-C until it exits
 FILES = ("METADATA", "entry_points.txt", "RECORD", "direct_url.json")
 
 
 def bounded():
-    """The child may not have more memory; without this the test would have to watch it."""
+    """Limit the memory of the child."""
     if not build_type_is_sanitized():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
@@ -34,7 +34,7 @@ def make_sparse(path):
 
 
 class OddFiles(CommandTest):
-    """Instead of a file: a FIFO, an endless device, a terabyte of nothing."""
+    """A FIFO, an endless device or a sparse terabyte instead of a file."""
 
     kinds = {
         "fifo": os.mkfifo,
@@ -53,7 +53,7 @@ class OddFiles(CommandTest):
         make(path)
 
     def test_metadata_files(self):
-        """The others are read; for the program ends, and soon."""
+        """The other files are read, and the program ends soon."""
         for file in FILES:
             info = add_distribution(self.site, f"odd-{file.partition('.')[0]}")
             add_distribution(self.site, f"sound-{file.partition('.')[0]}")
@@ -75,7 +75,7 @@ class OddFiles(CommandTest):
             os.unlink(path)
 
     def test_archives(self):
-        """A tarball may be followed, or preceded, by nothing but zeros."""
+        """A tarball may be preceded or followed by endless zeros."""
         for name in ("a.whl", "a.tar.gz", "a.conda"):
             for make in self.each_kind():
                 self.put(make, f"{self.top}/{name}")
@@ -105,7 +105,7 @@ class TooMuch(CommandTest):
         self.refuse("more than 67108864 bytes of groups, names and values")
 
     def test_many_links_to_one_file(self):
-        """Each of them is small enough; together they are not."""
+        """Each is below the limit, their sum is not."""
         write(f"{self.top}/large", "[g]\n" + "".join(f"e{i} = {'m' * 1000}\n" for i in range(14000)))
         for i in range(50):
             info = add_distribution(self.site, f"odd{i}")
@@ -115,8 +115,8 @@ class TooMuch(CommandTest):
         self.assertIn("more than 134217728 bytes of entry points", reply.err)
         self.assertIn(reply.status, (DONE, COULD_NOT))
 
-    def test_a_tarball_that_a_conda_packs_again(self):
-        """It is never in memory as a whole."""
+    def test_large_tarball_inside_a_conda_package(self):
+        """It is never held in memory as a whole."""
         with zipfile.ZipFile(f"{self.top}/a.conda", "w", zipfile.ZIP_DEFLATED) as archive:
             with archive.open("pkg-a.tar.zst", "w") as member:
                 for _ in range(200):
@@ -127,10 +127,10 @@ class TooMuch(CommandTest):
 
 
 class Interruption(CommandTest):
-    """Ctrl-C ends it soon, and what was published stays as it was."""
+    """Ctrl-C ends the program soon and leaves the published data unchanged."""
 
     def interrupt(self, *arguments, makes=None):
-        """Once it is known how long it takes: in the midst of it. makes: the path of what it makes."""
+        """Interrupt a command half-way, after measuring how long it takes. makes: the path that it creates."""
         began = time.monotonic()
         self.start(*arguments, stdout=subprocess.DEVNULL).wait(timeout=SECONDS_ALLOWED)
         took = time.monotonic() - began

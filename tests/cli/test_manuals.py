@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The manual pages name what there is: entrydb(1) all that --help names, entrydb(5) the schema.
+"""The manual pages are complete: entrydb(1) documents all commands and options, entrydb(5) the schema.
 
-The page on the database is compared with the columns that SQLite makes of db/schema.sql, and
-the queries in it must run.
+The page on the database is compared with the columns that SQLite creates from db/schema.sql, and the
+queries in it must run.
 """
 
 import glob
@@ -15,7 +15,7 @@ import support
 from support import DONE, TOP, CommandTest, read
 
 PAGE_OF_SQL = f"{TOP}/db/man/entrydb.5"
-# What the page says is for the program alone.
+# Documented for the program alone.
 PRIVATE = {"settled", "contested", "has_metadata", "directory_stamp", "files_stamp", "kinds"}
 
 
@@ -49,7 +49,7 @@ class Database(unittest.TestCase):
         self.database.executescript(read(f"{TOP}/db/schema.sql"))
 
     def section(self, name):
-        """From the item of a table or view to the next one."""
+        """The text from one table's or view's item to the next."""
         return re.search(rf"(?ms)^\.It Sy {name}$(.*?)(?=^\.It Sy |^\.Sh )", self.page)[1]
 
     def test_columns(self):
@@ -71,7 +71,7 @@ class Database(unittest.TestCase):
 
 class Layout(unittest.TestCase):
     def test_every_page_is_installed(self):
-        """By the CMakeLists.txt of its folder."""
+        """Each page is installed by the CMakeLists.txt of its folder."""
         pages = glob.glob(f"{TOP}/*/man/*.[1-9]")
         self.assertGreater(len(pages), 3)
         for page in pages:
@@ -80,7 +80,7 @@ class Layout(unittest.TestCase):
 
 
 class Security(unittest.TestCase):
-    def test_the_tests_that_are_named_exist(self):
+    def test_named_tests_exist(self):
         named = re.findall(r"`(tests/[^`]+)`", read(f"{TOP}/.github/SECURITY.md"))
         self.assertGreater(len(named), 10)
         self.assertEqual([path for path in named if not os.path.exists(f"{TOP}/{path}")], [])

@@ -1,7 +1,7 @@
-"""Databases and archives of which bits, bytes, pages, rows or members were changed: no crash, no hang, and healing.
+"""Databases and archives with changed bits, bytes, pages, rows or members: no crash, no hang, and recovery.
 
-Most telling under AddressSanitizer, where it takes most of its time. ENTRYDB_TEST_MUTATION_SECONDS: how long for each
-of the two. ENTRYDB_TEST_SEED: repeat a run.
+Most effective under AddressSanitizer. ENTRYDB_TEST_MUTATION_SECONDS: the time for each of the two.
+ENTRYDB_TEST_SEED: repeats a run.
 """
 
 import contextlib
@@ -20,21 +20,21 @@ USUAL_SECONDS = 1800 if LONG else 18 if support.build_type_is_sanitized() else 4
 SECONDS = float(os.environ.get("ENTRYDB_TEST_MUTATION_SECONDS", USUAL_SECONDS))
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
 PAGE = 4096
-BATCH = 60  # archives in one call
+BATCH = 60  # archives per call
 FACTS = ("SELECT d.directory, e.group_name, e.name, e.value FROM distribution d "
          "LEFT JOIN entry_point e ON e.distribution = d.id ORDER BY 1, 2, 3, 4")
 
 
 class MutationTest(CommandTest):
-    number = 0  # of the round
-    least = 1   # how many there are, if they take long
+    number = 0  # of the current round
+    least = 1   # rounds to run even if they take longer
 
     def setUp(self):
         super().setUp()
         self.choose = random.Random(SEED)
 
     def each_round(self):
-        """Numbers, until the time is over."""
+        """Round numbers until the time is over."""
         began = time.monotonic()
         while self.number < self.least or time.monotonic() - began < SECONDS:
             yield self.number
@@ -72,7 +72,7 @@ class MutationTest(CommandTest):
 
 
 class Databases(MutationTest):
-    """Whatever was done to it: questions are answered or refused, and one update makes it right."""
+    """Queries of a damaged database are answered or refused, and one update repairs it."""
 
     STATEMENTS = (
         "UPDATE root SET {number} = {value}", "UPDATE distribution SET {row} = {value} WHERE {some}",
@@ -97,7 +97,7 @@ class Databases(MutationTest):
               "9223372036854775807", "9e99", "''", "'../x'", "'/etc'", "'lib/python3.11/site-packages'",
               "x'00ff'", "char(27, 10, 0, 155)", "printf('%.*c', 100000, 'x')")
 
-    least = 2 * len(STATEMENTS)  # each of them, and as many of all kinds
+    least = 2 * len(STATEMENTS)  # each statement, and as many of the other kinds
 
     def setUp(self):
         super().setUp()
@@ -110,7 +110,7 @@ class Databases(MutationTest):
         self.truth = query(self.database, FACTS)
         self.good = support.read_bytes(self.database)
 
-    def test_questions_and_healing(self):
+    def test_queries_and_recovery(self):
         for number in self.each_round():
             write(self.database, self.good)
             if number < len(self.STATEMENTS):
@@ -120,7 +120,7 @@ class Databases(MutationTest):
                                     lambda: self.change_by_statement(self.choose.choice(self.STATEMENTS))))()
             told = self.integrity_tells()
             self.ask()
-            os.mkdir(f"{self.site}/passing")  # so that the directory is listed again
+            os.mkdir(f"{self.site}/passing")  # changes the directory, so that it is scanned again
             os.rmdir(f"{self.site}/passing")
             self.heal(told)
 
@@ -146,7 +146,7 @@ class Databases(MutationTest):
         self.execute(statement.format(**words))
 
     def change_column(self):
-        """Of each table any, in all of its rows or in one of them."""
+        """Change a column of a random table, in one or all of its rows."""
         columns = query(self.database, "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c "
                                        "WHERE t.type = 'table' AND c.hidden = 0")
         table, column = self.choose.choice(columns)
@@ -161,14 +161,14 @@ class Databases(MutationTest):
                 connection.commit()
 
     def integrity_tells(self):
-        """Does SQLite itself see that it is damaged?"""
+        """Does SQLite's own check find the damage?"""
         try:
             return not is_sound(self.database)
         except (sqlite3.Error, UnicodeDecodeError):
             return True
 
     def ask(self):
-        """Two questions at a time: starting the program takes most of the time."""
+        """Run two queries per start of the program, which takes most of the time."""
         questions = (["list", "--path", self.site], ["list", "--db", self.database, "--json"],
                      ["why", "other", "name7.1", "--path", self.site, "--fresh", "exact"],
                      ["groups", "--path", self.site], ["verify", self.prefix], ["log", "--db", self.database])
@@ -190,7 +190,7 @@ class Databases(MutationTest):
 
 
 class Archives(MutationTest):
-    """Whatever was done to them: each is added or refused, and nothing of it is left once it is gone."""
+    """A damaged archive is added or refused, and after its removal nothing of it remains."""
 
     def setUp(self):
         super().setUp()

@@ -1,6 +1,6 @@
-"""The picture of a session in README.md is what the program prints on a terminal.
+"""The terminal session pictured in README.md equals the program's output.
 
-`DRAW_PICTURE=1` draws it anew.
+`DRAW_PICTURE=1` draws it again.
 """
 
 import os
@@ -17,7 +17,7 @@ COLUMNS = 114
 SESSION = (("list", "pytest11"), ("why", "pytest11", "pytest_mock"), ("audit", VENV))
 MINUTE = re.compile("20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}")
 STYLE = re.compile("\x1b\\[([0-9;]*)m")
-ADVANCE, LINE, MARGIN = 8.43, 19, 16  # of a character of 14 px, in px
+ADVANCE, LINE, MARGIN = 8.43, 19, 16  # px, for a font of 14 px
 TEMPLATE = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" viewBox="0 0 {width} {height}">
 <title>A session with entrydb in a terminal</title>
 <style>
@@ -32,7 +32,7 @@ text {{ font: 14px monospace; fill: #d8dee9; white-space: pre }}
 
 
 def drawn(line):
-    """Its pieces between changes of colour."""
+    """The parts of a line between changes of colour."""
     first, *rest = STYLE.split(line)
     return escape(first) + "".join(
         f'<tspan class="s{style.replace(";", "-")}">{escape(text)}</tspan>' if style != "0" else escape(text)
@@ -63,13 +63,13 @@ class Picture(CommandTest):
         self.run_program("update", "--root", self.root, VENV)
 
     def shown(self, verb, *words):
-        """Lines, as where the environment is active."""
+        """The output lines in an activated environment."""
         where = [] if verb == "audit" else ["--path", f"{VENV}/{SITE}"]
         text = self.on_terminal(verb, "--root", self.root, *where, *words, columns=COLUMNS + len(self.root),
                                 status=NOT_FOUND if verb == "audit" else DONE, stderr=subprocess.DEVNULL)
         return MINUTE.sub("2026-11-21 09:30", text.replace(self.root, "")).splitlines()
 
-    def test_it_is_true(self):
+    def test_picture_is_up_to_date(self):
         lines = []
         for words in SESSION:
             lines += ["", f"$ \x1b[1mentrydb {' '.join(words)}\x1b[0m", *self.shown(*words)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Native plugins: would they load, of which kind are they, where do their hosts find them?
+"""Native plugins: whether they would load, their kinds, and where their hosts find them.
 
-The shared objects are those of tests/fixtures, which ENTRYDB_TEST_PLUGINS names as built.
+The shared objects are those of tests/fixtures, built in ENTRYDB_TEST_PLUGINS.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from support import (COULD_NOT, DONE, NOT_FOUND, STRANGER, USAGE, CommandTest, a
 
 FIXTURES = os.environ.get("ENTRYDB_TEST_PLUGINS") or f"{support.TOP}/build/tests/fixtures"
 MACHINE_AT = 18   # e_machine in an ELF header
-WHOLE = 64 << 20  # bytes of an object that is unpacked in memory, or kept of a tarball
+WHOLE = 64 << 20  # bytes of an object: the limit for unpacking it into memory, or for keeping it of a tarball
 AARCH64, X86_64 = 183, 62
 TOWEL = "[towel]\nsymbol = towel_*_entry towel_plugin_version\nname = kind_*\n"
 
@@ -37,14 +37,14 @@ def of_another_machine(image):
 
 
 def of_a_later_libc(image):
-    """It asks for a version of the C library that will never be."""
+    """It requires a version of the C library that does not exist."""
     version = re.search(rb"\0GLIBC_2\.(\d+(\.\d+)?)\0", image)[0]
     return image.replace(version, version.replace(b"_2.", b"_9."))
 
 
 class PluginTest(CommandTest):
     def install(self, name, files, text=""):
-        """A distribution with these files, path: bytes, all of them in its RECORD."""
+        """Install a distribution with these files (path -> bytes), all listed in its RECORD."""
         info = add_distribution(self.site, name, text=text)
         for path, content in files.items():
             os.makedirs(os.path.dirname(os.path.normpath(f"{self.site}/{path}")), exist_ok=True)
@@ -55,7 +55,7 @@ class PluginTest(CommandTest):
         return self.run_program("plugins", "--json", "--path", path or self.site, *arguments, status=status).objects
 
     def both_ways(self, *arguments):
-        """Read from the disk, then from the database: the same."""
+        """The answer from the disk, which must equal the one from the database."""
         found = self.plugins(*arguments)
         self.index()
         self.assertEqual(self.plugins(*arguments), found)
@@ -63,7 +63,7 @@ class PluginTest(CommandTest):
 
 
 class WouldItLoad(PluginTest):
-    """What entry points lead to, judged with the libraries that it needs."""
+    """The targets of entry points are judged together with the libraries that they need."""
 
     def judge(self, files, module="pkg.outer", attr="AdbcDriverInit"):
         self.install("pkg", files, text=f"[g]\nn = {module}:{attr}\n")
@@ -85,12 +85,12 @@ class WouldItLoad(PluginTest):
         self.assertEqual(found["missing"], "libinner.so")
         self.assertIn("missing      libinner.so", self.run_program("why", "g", "n", "--path", self.site).out)
         self.assertIn(("missing-dependency",), query(self.database, "SELECT state FROM target"))
-        # It may have come since, though nothing of the package has changed.
+        # The library may be installed later, without a change to this package.
         os.makedirs(f"{self.site}/pkg/deps")
         write(f"{self.site}/pkg/deps/libinner.so", fixture("libinner.so"))
         self.assertEqual(self.list("--json", "g").objects[0]["state"], "ok")
 
-    def test_verify_looks_again(self):
+    def test_verify_checks_libraries_again(self):
         self.judge({"pkg/outer.so": fixture("outer.so"), "pkg/deps/libinner.so": fixture("libinner.so")})
         self.run_program("verify", self.prefix, status=DONE)
         os.unlink(f"{self.site}/pkg/deps/libinner.so")
@@ -137,7 +137,7 @@ class WouldItLoad(PluginTest):
 
 
 class AgainstTheLinker(PluginTest):
-    """Three libraries, each of which needs the next, in directories of their own: does the linker find them?"""
+    """Three libraries, each needing the next, in different directories: the verdict is the dynamic linker's."""
     TAGS = {"rpath": "--disable-new-dtags", "runpath": "--enable-new-dtags"}
     PATHS = (None, "$ORIGIN", "$ORIGIN/../b", "$ORIGIN/../b:${ORIGIN}/../c")
 
@@ -151,7 +151,7 @@ class AgainstTheLinker(PluginTest):
                         f"-Wl,-soname,{name}.so", "-o", path, source, *needs, *options], check=True)
 
     def ask_the_linker(self, path):
-        """The library that it does not find, or None."""
+        """The library that the dynamic linker does not find; None if it finds all."""
         done = subprocess.run([sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", path],
                               env=support.environment(self.home), capture_output=True, text=True, check=False)
         return re.search(r"OSError: (\S+): cannot open shared object", done.stderr)[1] if done.returncode else None
@@ -171,11 +171,11 @@ class AgainstTheLinker(PluginTest):
                     self.assertEqual(row["missing"], expected, f"{tag} {own} {others}")
                     self.assertEqual(row["state"], "missing-dependency" if expected else "ok")
                     answers.add((tag, expected))
-        self.assertEqual(len(answers), 6)  # the first, the second, none of them; and so with each tag
+        self.assertEqual(len(answers), 6)  # the first, the second or no library is missing, with each of two tags
 
 
 class LargeObjects(PluginTest):
-    """Archives are judged as what pip makes of them, however large the objects in them are."""
+    """Archives are judged by the objects that pip would install, however large these are."""
     FACTS = ("kind", "state", "symbol", "build_id", "size", "glibc", "missing")
 
     def facts(self, *arguments):
@@ -198,7 +198,7 @@ class LargeObjects(PluginTest):
     def test_other_large_files(self):
         self.check(bytes(WHOLE + 1), "no-symbol")
 
-    def test_no_room(self):
+    def test_no_disk_space(self):
         def bounded():
             resource.setrlimit(resource.RLIMIT_FSIZE, (WHOLE // 2, WHOLE // 2))
         for size in (WHOLE // 2, WHOLE):
@@ -209,7 +209,7 @@ class LargeObjects(PluginTest):
             self.assertEqual(self.facts("--db", f"{self.top}/wheels.db")["state"], "not-examined")
 
     def test_tarballs(self):
-        """Nothing of that size is kept of them, and they say so, of what is needed, too."""
+        """Such large objects are not kept of tarballs: they and their dependencies are reported as unknown."""
         small, large = fixture("outer.so"), fixture("outer.so") + bytes(WHOLE)
         inner = fixture("libinner.so")
         for name, write_archive in (("pkg.tar", write_tar), ("pkg-1.0-0.conda", write_conda)):
@@ -235,7 +235,7 @@ class Kinds(PluginTest):
         self.assertEqual(self.plugins("vamp", "kind_vamp")[0]["symbol"], "vampGetPluginDescriptor")
         self.assertEqual(self.plugins("vamp", "other", status=NOT_FOUND), [])
 
-    def test_what_is_none(self):
+    def test_objects_that_are_not_plugins(self):
         native = fixture("kind_vamp.so")
         self.install("none", {
             "none/sqlite.so": fixture("kind_sqlite.so"), "none/libOpenCL.so.1": fixture("kind_opencl.so"),
@@ -261,11 +261,11 @@ class Kinds(PluginTest):
                          [("vamp", "kind_vamp", "native", "ok")])
         self.assertEqual(self.run_program("verify", self.prefix).status, DONE)
 
-    def test_follows_what_is_installed(self):
+    def test_list_follows_the_installed_files(self):
         self.install("one", {"one/kind_vamp.so": fixture("kind_vamp.so")})
         self.index()
         self.install("two", {"two/kind_ladspa.so": fixture("kind_ladspa.so")})
-        self.assertEqual([row["kind"] for row in self.plugins()], ["ladspa", "vamp"])  # stale: from the disk
+        self.assertEqual([row["kind"] for row in self.plugins()], ["ladspa", "vamp"])  # the database is stale: read from the disk
         self.update()
         self.assertEqual([row["kind"] for row in self.plugins()], ["ladspa", "vamp"])
         shutil.rmtree(f"{self.site}/one-1.0.dist-info")
@@ -281,7 +281,7 @@ class Kinds(PluginTest):
         found = self.run_program("plugins", "--path", first, "--path", self.site)
         self.assertEqual(found.status, NOT_FOUND, str(found))
 
-    def test_a_sites_own(self):
+    def test_kinds_defined_by_the_site(self):
         self.install("own", {"own/kind_site.so": fixture("kind_site.so")})
         root = os.path.dirname(self.prefix)
         inside = self.prefix[len(root):]
@@ -291,7 +291,7 @@ class Kinds(PluginTest):
         os.makedirs(f"{root}/etc/entrydb")
         write(f"{root}/etc/entrydb/plugin-kinds.conf", TOWEL)
         expected = ["towel", "site", "ok"]
-        self.assertEqual(self.run_program(*ask, status=DONE).fields[0][:3], expected)  # not what was looked for
+        self.assertEqual(self.run_program(*ask, status=DONE).fields[0][:3], expected)  # the additional kind was not searched for
         self.run_program("update", "--root", root, inside, status=DONE)
         self.assertEqual(query(self.database, "SELECT kind, name FROM plugins"), [("towel", "site")])
         self.assertEqual(self.run_program(*ask, status=DONE).fields[0][:3], expected)
@@ -306,11 +306,11 @@ class Kinds(PluginTest):
 
 
 class Archives(PluginTest):
-    """`add` lists the plugins of an archive as those of what pip makes of it."""
-    # The first is two plugins, the last none.
+    """`add` lists the plugins of an archive that pip would install from it."""
+    # The first file is two plugins, the last is none.
     FILES = {"pkg/libadbc_driver_outer.so": "outer.so", "pkg/deps/libinner.so": "libinner.so",
              "pkg/kind_vamp.so.0.9.0": "kind_vamp.so", "pkg/libOpenCL.so.1": "kind_opencl.so"}
-    LATE = "pkg-1.0.data/platlib/pkg/kind_ladspa.so"  # pip puts it beside the others
+    LATE = "pkg-1.0.data/platlib/pkg/kind_ladspa.so"  # pip installs it beside the others
     FACTS = ("kind", "name", "distribution", "symbol", "object_kind", "state", "size", "build_id", "sha256", "missing")
 
     def setUp(self):
@@ -341,7 +341,7 @@ class Archives(PluginTest):
         self.run_program("verify", "--db", self.catalogue, status=DONE)
 
     def test_on_the_path(self):
-        """A zip or an egg there, from the disk and from the database."""
+        """A zip or an egg on the path, from the disk and from the database."""
         found = self.facts("--path", self.wheel)
         self.assertEqual(len(found), 4)
         self.assertEqual(self.add(self.wheel), found)
@@ -357,7 +357,7 @@ class Archives(PluginTest):
                              [("adbc", "ok"), ("sqlite", "ok"), ("vamp", "ok")])
 
     def test_grafted(self):
-        """What auditwheel puts beside the package is found by a path that goes up."""
+        """auditwheel puts libraries beside the package, at a path with "..": they are found."""
         files = {"jax_plugins/grafted.so": fixture("pjrt_grafted.so"),
                  "grafted.libs/libpjrt_helper.so": fixture("libpjrt_helper.so")}
         for tree, state in ((files, "ok"), (dict(list(files.items())[:1]), "missing-dependency")):
@@ -366,14 +366,14 @@ class Archives(PluginTest):
             self.assertEqual([(row["kind"], row["state"]) for row in self.add(self.wheel)], [("pjrt", state)])
 
     def test_no_record(self):
-        """Then it is not known whose files they are, here as in a directory."""
+        """Without a RECORD the owner of the files is unknown, as in a directory."""
         os.unlink(self.wheel)
         write_zip(self.wheel, {path: data for path, data in self.tree.items() if not path.endswith("/RECORD")})
         self.run_program("add", "--db", self.catalogue, self.wheel, status=DONE)
         self.run_program("plugins", "--db", self.catalogue, status=NOT_FOUND)
 
     def test_damaged(self):
-        """A member whose local header lies, and one that is none; the others are found."""
+        """A false local header and an invalid member do not affect the others."""
         image = bytearray(support.read_bytes(self.wheel))
         at = image.index(b"pkg/libadbc_driver_outer.so")
         image[at:at + 3] = b"gpk"
@@ -392,7 +392,7 @@ class Export(PluginTest):
     def read(self, path=None):
         return support.read(path or self.manifest)
 
-    def test_written_and_taken_away(self):
+    def test_written_and_removed(self):
         self.run_program("export", "adbc", self.prefix, status=DONE)
         self.assertIn(f'shared = "{self.site}/pkg/libadbc_driver_outer.so"\n', self.read())
         self.assertIn('entrypoint = "AdbcDriverInit"\nshared', self.read())
@@ -405,7 +405,7 @@ class Export(PluginTest):
         self.update()
         self.assertEqual(os.listdir(self.drivers), [".entrydb"])
 
-    def test_not_before_it_is_asked_for(self):
+    def test_only_after_export(self):
         self.update()
         self.assertFalse(os.path.exists(f"{self.prefix}/etc"))
 
@@ -415,7 +415,7 @@ class Export(PluginTest):
         self.run_program("update", "--hook", "pip", self.prefix, status=DONE)
         self.assertEqual(self.read(f"{self.prefix}/etc/OpenCL/vendors/towel.icd"), f"{self.site}/icd/libtowel.so\n")
 
-    def test_what_others_wrote(self):
+    def test_files_of_others_are_kept(self):
         os.makedirs(self.drivers)
         write(self.manifest, "mine\n")
         reply = self.run_program("export", "adbc", self.prefix, status=COULD_NOT)
@@ -423,7 +423,7 @@ class Export(PluginTest):
         self.assertEqual(self.read(), "mine\n")
         os.unlink(self.manifest)
         self.run_program("export", "adbc", self.prefix, status=DONE)
-        write(self.manifest, self.read() + "# and mine\n")  # no longer what was written
+        write(self.manifest, self.read() + "# and mine\n")  # no longer the exported content
         shutil.rmtree(f"{self.site}/adbc-driver-outer-1.0.dist-info")
         self.update()
         self.assertTrue(self.read().endswith("# and mine\n"))
@@ -443,29 +443,29 @@ class Export(PluginTest):
         self.assertIn(f"belongs to user {STRANGER}; run: setpriv", reply.err)
         self.assertFalse(os.path.exists(self.drivers))
 
-    def refused(self, reason):
-        """A manifest is a load by others: none is written, and one that was is removed."""
+    def check_refused(self, reason):
+        """A manifest makes other programs load the plugin: none is written, and an old one is removed."""
         reply = self.run_program("export", "adbc", self.prefix, status=DONE)
         self.assertIn("no manifest for 'outer': ", reply.err)
         self.assertIn(reason, reply.err)
         self.assertEqual(os.listdir(self.drivers), [".entrydb"])
 
-    def test_what_others_can_write(self):
+    def test_plugin_writable_by_others(self):
         self.run_program("export", "adbc", self.prefix, status=DONE)
         for path in (f"{self.site}/pkg/libadbc_driver_outer.so", f"{self.site}/pkg"):
             os.chmod(path, 0o777)
-            self.refused(f"others may write to {path}")
+            self.check_refused(f"others may write to {path}")
             os.chmod(path, 0o755)
         self.run_program("export", "adbc", self.prefix, status=DONE)
         self.assertTrue(self.read())
 
-    def test_as_readable_as_the_object(self):
+    def test_permissions_follow_the_object(self):
         for place, mode, expected in ((f"{self.site}/pkg", 0o700, None), (f"{self.site}/pkg", 0o755, 0o644), (self.site, 0o700, 0o600)):
             os.chmod(place, mode)
             self.run_program("export", "adbc", self.prefix, status=DONE)
             self.assertEqual(os.path.exists(self.manifest) and os.stat(self.manifest).st_mode & 0o777, expected or False)
 
-    def test_a_hook_removes_what_is_not_loaded(self):
+    def test_hook_removes_manifest_of_refused_plugin(self):
         self.run_program("export", "adbc", self.prefix, status=DONE)
         os.chmod(f"{self.site}/pkg/libadbc_driver_outer.so", 0o777)
         self.install("icd", {"icd/libtowel.so": fixture("kind_opencl.so")})
@@ -473,16 +473,16 @@ class Export(PluginTest):
         self.assertEqual((reply.err, os.listdir(self.drivers)), ("", [".entrydb"]))
 
     @needs_root
-    def test_what_somebody_else_owns(self):
+    def test_plugin_of_another_user(self):
         self.run_program("export", "adbc", self.prefix, status=DONE)
         for path in (f"{self.site}/pkg/libadbc_driver_outer.so", f"{self.site}/pkg"):
             os.chown(path, STRANGER, STRANGER)
-            self.refused(f"{path} belongs to user {STRANGER}")
+            self.check_refused(f"{path} belongs to user {STRANGER}")
             os.chown(path, 0, 0)
 
     @needs_root
-    def test_a_link_to_somebody_else(self):
-        """The row leads to root's own link, the link to what another user may exchange."""
+    def test_link_to_a_file_of_another_user(self):
+        """root owns the link in the package, but another user can replace its target."""
         theirs = f"{self.top}/theirs"
         os.rename(f"{self.site}/pkg", theirs)
         os.symlink(theirs, f"{self.site}/pkg")
@@ -491,8 +491,8 @@ class Export(PluginTest):
         self.assertEqual([name for name in os.listdir(self.drivers) if name != ".entrydb"], [])
 
     @needs_root
-    def test_a_list_that_somebody_else_wrote(self):
-        """It would have root remove files of root's."""
+    def test_list_of_another_user(self):
+        """Root would remove its own files on behalf of that user."""
         icds = f"{self.prefix}/etc/OpenCL/vendors"
         os.makedirs(icds)
         os.chmod(icds, 0o1777)
@@ -505,8 +505,8 @@ class Export(PluginTest):
         self.run_program("export", "opencl", self.prefix, status=DONE)
         self.assertEqual(sorted(os.listdir(icds)), [".entrydb", "towel.icd", "vendor.icd"])
 
-    def test_another_root(self):
-        """The object, its libraries and the rules are those in there."""
+    def test_sysroot(self):
+        """The object, its libraries and the policy are those of the sysroot."""
         top = self.top
         words = ("export", "adbc", "--root", top, self.prefix[len(top):])
         os.rename(f"{self.site}/pkg", f"{top}/elsewhere")
@@ -520,9 +520,9 @@ class Export(PluginTest):
         self.run_program("disable", "--root", top, "adbc/outer", status=DONE)
         self.assertIn("is disabled", self.run_program(*words, status=DONE).err)
 
-    def test_what_is_disabled(self):
+    def test_disabled_plugin(self):
         self.run_program("disable", "--prefix", self.prefix, "adbc/outer", status=DONE)
-        self.refused("is disabled")
+        self.check_refused("is disabled")
         self.run_program("enable", "--prefix", self.prefix, "adbc/outer", status=DONE)
         self.run_program("export", "adbc", self.prefix, status=DONE)
         self.assertTrue(self.read())

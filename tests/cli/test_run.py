@@ -1,5 +1,5 @@
-"""Console scripts started from the database: by the interpreter of their environment, with their own
-arguments, signals and exit status.
+"""`entrydb run`: console scripts run by the interpreter of their environment, with their own arguments,
+signals and exit status.
 """
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import support
-from support import COULD_NOT, DONE, NOT_FOUND, USAGE, CommandTest, add_distribution, write
+from support import COULD_NOT, NOT_FOUND, USAGE, CommandTest, add_distribution, write
 
 SCRIPT = """
 import os, signal, sys
@@ -57,31 +57,31 @@ class RunTest(CommandTest):
         return super().environment(VIRTUAL_ENV=self.prefix, XDG_CONFIG_HOME="", **variables)
 
     def run_script(self, *arguments, **how):
-        """The program is replaced by the script: any status may come back."""
+        """Run a script, which replaces the program: any exit status is possible."""
         done = subprocess.run(self.command(["run", *arguments]), env=how.pop("env", None) or self.environment(),
                               capture_output=True, text=True, timeout=support.SECONDS_ALLOWED,
                               **{"stdin": subprocess.DEVNULL, **how}, check=False)
         return done
 
-    def told(self, *arguments, **how):
+    def output(self, *arguments, **how):
         done = self.run_script(*arguments, **how)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return eval(done.stdout)  # what the script itself printed
+        return eval(done.stdout)  # printed by the script itself
 
 
 class Python(RunTest):
-    def test_what_a_script_sees(self):
+    def test_environment_of_a_script(self):
         for indexed in (False, True):
             if indexed:
                 self.update()
-            argv, prefix, has_current, name = self.told("tool", "--json", "--", "-x", "")
+            argv, prefix, has_current, name = self.output("tool", "--json", "--", "-x", "")
             self.assertEqual(argv, [f"{self.prefix}/bin/tool", "--json", "--", "-x", ""])
             self.assertEqual((prefix, has_current, name), (self.prefix, False, "tool.cli"))
 
     def test_nothing_is_imported_from_the_current_directory(self):
         os.makedirs(f"{self.top}/elsewhere/tool")
         write(f"{self.top}/elsewhere/tool/__init__.py", "raise SystemExit(99)")
-        self.told("tool", cwd=f"{self.top}/elsewhere")
+        self.output("tool", cwd=f"{self.top}/elsewhere")
 
     def test_exit_status_and_signals(self):
         self.assertEqual(self.run_script("tool", "7").returncode, 7)
@@ -100,7 +100,7 @@ class Python(RunTest):
         self.assertEqual(self.run_script("deep").stdout, "deep\n")
         self.assertEqual(self.run_script("--group", "other", "deep").stdout, "deep\n")
 
-    def test_a_directory_that_the_interpreter_does_not_have(self):
+    def test_directory_outside_of_sys_path(self):
         target = f"{self.top}/target"
         add_distribution(target, "aside", text="[console_scripts]\naside = aside:main\n")
         write(f"{target}/aside.py", "def main():\n    print('aside')\n")
@@ -112,7 +112,7 @@ class Python(RunTest):
         python = f"python{sys.version_info.major}.{sys.version_info.minor}"
         self.assertEqual(done.stdout, f"{self.prefix}/bin/{python}\ttool.cli:main\ttool\t1.0\n")
 
-    def test_what_cannot_be_run(self):
+    def test_unrunnable_scripts(self):
         for name, reason in (("no-function", "does not name a function"), ("broken", "does not name a function")):
             reply = self.run_program("run", name, status=COULD_NOT)
             self.assertIn(reason, reply.err)

@@ -1,7 +1,7 @@
-"""A database that could not be updated when it had to be: readers compare it with the disk until it is.
+"""A failed update marks the database as stale: readers then check the disk until an update succeeds.
 
-An edit inside a distribution changes no time of the site directory, so that the default
-level leaves it to the hook: if that fails, nothing but the mark that it leaves tells readers.
+Edits inside a distribution do not change the time of the site directory. The default level relies on
+the hook for them: if the hook fails, only its mark tells readers.
 """
 
 import os
@@ -12,7 +12,7 @@ import support
 from support import (COULD_NOT, DATABASE, DONE, SITE, CommandTest, add_distribution, change_database,
                      entry_points, held_lock, leftovers, needs_root, query, replace, until)
 
-MARK = 1162888265  # seconds since 1970: "EPDI", as PRAGMA application_id is
+MARK = 1162888265  # seconds since 1970: "EPDI", the same as PRAGMA application_id
 OTHER_SITE = "lib/python3.12/site-packages"
 
 
@@ -29,14 +29,14 @@ class StaleTest(CommandTest):
         add_distribution(self.other_site, "gamma")
 
     def edit(self, name="edited", site=None):
-        """In place: no time of the site directory changes."""
+        """Edit in place, without changing the time of the site directory."""
         replace(f"{site or self.site}/alpha-1.0.dist-info/entry_points.txt", entry_points(name))
 
     def names(self, site=None):
         return sorted(name for name, _ in self.list("demo", path=site or self.site, status=DONE).names)
 
     def interrupted_hook(self):
-        """A hook that never gets the lock."""
+        """Run a hook that never gets the lock."""
         with held_lock(self.database):
             child = self.start("update", "--hook", "dpkg", self.prefix)
             until(lambda: support.has_open(child, f"{self.database}.lock"))
@@ -54,7 +54,7 @@ class Marked(StaleTest):
         self.assertEqual(self.names(), ["alpha", "beta"], "the default level leaves this to the hook")
         self.interrupted_hook()
 
-    def test_readers_look_themselves(self):
+    def test_readers_check_the_disk(self):
         self.assertTrue(is_marked(self.database))
         self.assertEqual(self.names(), ["beta", "edited"])
         self.assertEqual(self.freshness(name="beta"), "scanned")
@@ -63,22 +63,22 @@ class Marked(StaleTest):
         self.assertEqual(self.names(), ["again", "beta"])
         self.assertEqual(leftovers(self.database), [])
 
-    def test_the_next_hook_heals(self):
+    def test_next_hook_removes_the_mark(self):
         self.run_program("update", "--hook", "dpkg", self.prefix, status=DONE)
-        self.check_healed()
+        self.check_recovered()
 
-    def test_the_next_update_heals(self):
+    def test_next_update_removes_the_mark(self):
         self.update("--fresh", "roots", self.prefix)
-        self.check_healed()
+        self.check_recovered()
 
-    def check_healed(self):
+    def check_recovered(self):
         self.assertFalse(is_marked(self.database))
         self.assertEqual(self.names(), ["beta", "edited"])
         found = query(self.database, "SELECT name FROM entry_points WHERE group_name = 'demo' ORDER BY name")
         self.assertEqual(found, [("beta",), ("edited",), ("gamma",)])
 
-    def test_nothing_was_to_be_done(self):
-        """The mark is taken off a file that is right as it is, and that stays in its place."""
+    def test_database_was_up_to_date(self):
+        """The mark is removed from an up-to-date file without replacing it."""
         self.update()
         change_database(self.database, "UPDATE distribution SET settled = 1, watched = 0",
                         "UPDATE root SET settled = 1, watched = 0")
@@ -90,17 +90,17 @@ class Marked(StaleTest):
         self.assertEqual(os.stat(self.database).st_ino, before)
         self.assertEqual(self.freshness(name="beta"), "fresh")
 
-    def test_an_update_of_another_site_directory(self):
-        """It clears the mark, and what it has not looked at is looked at by readers and by the next."""
+    def test_update_of_another_site_directory(self):
+        """It clears the mark, but readers and the next update still check the directories it did not scan."""
         self.update(self.other_site)
         self.assertFalse(is_marked(self.database))
         self.assertEqual(self.names(), ["beta", "edited"])
         self.update("--fresh", "roots", self.prefix)
-        self.check_healed()
+        self.check_recovered()
 
-    def test_what_comes_between_keeps_it(self):
+    def test_other_writers_keep_the_mark(self):
         self.run_program("forget", self.other_site, status=DONE)
-        self.assertTrue(is_marked(self.database), "what looks at no directory clears no mark")
+        self.assertTrue(is_marked(self.database), "a writer that scans nothing must keep the mark")
         self.assertEqual(self.names(), ["beta", "edited"])
 
 

@@ -1,4 +1,4 @@
-"""Code that Python runs at each start: what the database keeps of it, and when it came and went."""
+"""Code that Python runs at start-up: its rows in the database and its history."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ class Startup(CommandTest):
                 self.run_program("log", "--json", "--db", self.database, status=DONE).objects
                 if event["action"].startswith("startup")]
 
-    def test_lines_that_run_and_lines_that_do_not(self):
+    def test_executed_and_other_lines(self):
         write(f"{self.site}/b.pth", "# import comment\n/some/path\nimport os\n import indented\n"
                                     "import\ttabbed\r\nimportant\n")
         write(f"{self.site}/a.start", "# a comment\n\n  tool.start:begin  \ntool.other:run\n")
@@ -42,8 +42,8 @@ class Startup(CommandTest):
             (SITE, "sitecustomize.py", 0, "module", ""),
             (SITE, "usercustomize", 0, "module", "")])
 
-    def test_all_that_python_itself_runs(self):
-        """Whatever ends a line to this interpreter ends it here."""
+    def test_every_line_that_python_runs(self):
+        """Lines are separated by the same characters as in this interpreter."""
         for number, end in enumerate(("\n", "\r\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028")):
             text = f"/nowhere{end}{MARKED}\n"
             with open(f"{self.site}/t.pth", "w", encoding="utf-8", newline="") as file:
@@ -55,7 +55,7 @@ class Startup(CommandTest):
             found = [row[4] for row in self.code()]
             self.assertTrue(found == [MARKED] or not ran, (number, found))
 
-    def test_they_come_and_go(self):
+    def test_added_and_removed(self):
         self.update()
         self.assertEqual(self.log(), [])
         write(f"{self.site}/evil.pth", "import evil\n")
@@ -71,7 +71,7 @@ class Startup(CommandTest):
                                           ("startup-gone", "evil.pth: import worse")])
         self.assertEqual(self.code(), [])
 
-    def test_an_edit_in_place_is_a_difference(self):
+    def test_edit_in_place_is_a_difference(self):
         write(f"{self.site}/evil.pth", "import one\n")
         settle()
         self.update()
@@ -81,7 +81,7 @@ class Startup(CommandTest):
         self.update(self.prefix, "--fresh", "exact")
         self.assertEqual([row[4] for row in self.code()], ["import two"])
 
-    def test_what_cannot_be_read_is_told(self):
+    def test_unreadable_files_are_reported(self):
         os.mkfifo(f"{self.site}/fifo.pth")
         with open(f"{self.site}/large.pth", "wb") as file:
             file.truncate((1 << 20) + 1)

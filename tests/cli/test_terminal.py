@@ -1,4 +1,4 @@
-"""Where a person looks: aligned columns, headings, colours; and that pipes have none of them."""
+"""Output on terminals has aligned columns, headings and colours; output to pipes has none of them."""
 
 import re
 
@@ -41,8 +41,8 @@ class Columns(TerminalTest):
         at = lines[0].index("COMMAND")
         self.assertEqual({line[at:at + 14] for line in lines[1:]}, {"entrydb update"})
 
-    def test_no_line_is_wider_than_the_terminal(self):
-        """Wide columns are folded, or printed below their rows; the last ones are left out where that is not enough."""
+    def test_lines_fit_the_terminal(self):
+        """Wide columns are folded, or printed below their rows; if that does not suffice, the last columns are omitted."""
         add_distribution(self.site, "wide", text=f"[demo]\n{'n' * 30} = {'m' * 30}.\u4e00\u4e8c:f\n")
         self.update()
         for words in (self.list_words(), ["log", "--path", self.site], ["status", "--path", self.site]):
@@ -58,7 +58,7 @@ class Columns(TerminalTest):
         self.assertEqual("".join(line[:lines[0].index("STATE")].rstrip() for line in lines[1:lines.index("")]), self.site)
         self.assertEqual([line[:8] for line in lines if line.isupper() or line.endswith("BY")], ["PATH    ", "DATABASE"])
 
-    def test_one_that_is_very_wide_does_not_push_the_others_aside(self):
+    def test_very_wide_column_leaves_room_for_the_others(self):
         add_distribution(self.site, "wide", text=f"[demo]\n{'w' * 200} = m:f\n")
         lines = self.plain(*self.list_words("demo"))
         self.assertLess(lines[0].index("DISTRIBUTION"), 60)
@@ -69,13 +69,13 @@ class Columns(TerminalTest):
         shown = self.on_terminal(*self.list_words("somewhere.else"), status=NOT_FOUND)
         self.assertEqual(shown, "entrydb: nothing was found\n")
 
-    def test_names_cannot_speak_to_the_terminal(self):
+    def test_control_characters_in_names(self):
         add_distribution(self.site, "odd", text="[demo]\n\x1b[31mred\x9b = m:f\n")
         shown = "\n".join(self.plain(*self.list_words("demo")))
         self.assertIn("\\x1b[31mred\\u009b  m:f", shown)
         self.assertNotIn("\x1b", shown)
 
-    def test_in_a_pipe_there_are_tabs_and_no_headings(self):
+    def test_pipes_get_tabs_and_no_headings(self):
         self.assertEqual(self.list("demo", env=self.environment(**support.XTERM)).out,
                          "demo\talpha\talpha.plugin:main [x,y]\talpha\t1.0\n")
         self.assertIn("demo\t1\n", self.run_program("groups", "--path", self.site).out)
@@ -105,17 +105,17 @@ class Colors(TerminalTest):
             self.assertEqual(COLOR.sub("", colored.out), plain.out)
             self.assertNotRegex(self.on_terminal(*words, "--color", "never"), COLOR)
 
-    def test_other_words(self):
+    def test_invalid_values(self):
         reply = self.run_program("list", "--color", "sometimes", status=USAGE)
         self.assertIn("--color sometimes: expected auto, always or never", reply.err)
 
-    def test_alignment_does_not_depend_on_it(self):
+    def test_colors_keep_the_alignment(self):
         colored = self.on_terminal(*self.list_words())
         self.assertEqual(COLOR.sub("", colored), self.on_terminal(*self.list_words("--color", "never")))
 
 
 class LogOrder(CommandTest):
-    def test_events_of_several_databases_are_in_the_order_of_time(self):
+    def test_events_of_several_databases_are_sorted_by_time(self):
         second = f"{self.top}/second"
         for number, prefix in enumerate((self.prefix, second)):
             for name in ("one", "two", "three"):
@@ -130,7 +130,7 @@ class LogOrder(CommandTest):
         text = self.run_program("log", "--path", self.site, "--path", f"{second}/{SITE}", status=DONE)
         self.assertEqual([row[0] for row in text.fields], times)
 
-    def test_within_a_second_the_order_is_that_of_the_database(self):
+    def test_events_of_a_second_keep_their_order(self):
         for name in ("first", "mm", "aa"):
             add_distribution(self.site, name)
             self.update()

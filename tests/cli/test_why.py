@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`entrydb why` names what stands against loading an entry point, without running anything."""
+"""`entrydb why` lists the obstacles to loading an entry point, without running any code."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ class WhyTest(CommandTest):
         self.assertNotIn("problem", reply.out)
 
     def test_removed(self):
-        """Metadata that was left behind."""
+        """Only the metadata is left."""
         self.install("gone", {"sub/__init__.py": "", "__init__.py": ""}, "gone.sub:autoload")
         shutil.rmtree(f"{self.site}/gone")
         self.assertEqual(self.problems("gone"), "gone/sub/__init__.py is listed in RECORD, but "
@@ -34,14 +34,14 @@ class WhyTest(CommandTest):
         self.install("never", {}, "never.there:autoload")
         self.assertEqual(self.problems("never"), f"there is no module never.there in {self.site}")
 
-    def test_elsewhere(self):
-        """A module of another distribution is not missed."""
+    def test_module_of_another_distribution(self):
+        """A module provided by another distribution is not reported as missing."""
         self.install("one", {"__init__.py": ""}, "one")
         self.install("two", {"__init__.py": "def autoload(): pass\n"}, "one:autoload")
         self.assertEqual(self.problems("two"), "one/__init__.py does not contain autoload")
 
     def test_attribute(self):
-        """Only where nothing can have brought it."""
+        """A missing attribute is reported only if no import could provide it."""
         texts = {"def other(): pass\n": False, "": False, "from .x import *\n": True, "autoload = 1\n": True,
                  "def __getattr__(name): pass\n": True, "if 1:\n    def autoload(): pass\n": True,
                  "exec('def auto' 'load(): pass')  # autoload\n": True}
@@ -59,7 +59,7 @@ class WhyTest(CommandTest):
                                                "none of its libraries defines")
 
     def test_library(self):
-        """One that another package brings is no problem: the host has imported that."""
+        """A library from another package is no problem: the host has imported that package."""
         extension = make_extension(self.top, "present", "libpresent.so")
         files = {"sub/mod.py": "def autoload(): pass\n", "_C.abi3.so": extension, "elsewhere/_D.so": extension}
         self.install("bad", files, "bad.sub.mod:autoload")

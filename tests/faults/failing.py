@@ -1,21 +1,26 @@
-"""Runs of the program in which one allocation, or one system call, fails.
+"""Runs the program with one failing allocation or system call.
 
-An allocation fails by failing_memory.c, which is preloaded; a system call by
-strace's injection. What happens before the program's main() is left alone: the
-dynamic linker is somebody else's.
+failing_memory.c is preloaded to fail an allocation; strace injects a failing system call. Calls before
+the program's main() are left alone, since they belong to the dynamic linker.
 """
 
 import dataclasses
 import os
+import random
 import re
 import shutil
 import subprocess
+import unittest
 
 import support
 
+WANTED = os.environ.get("ENTRYDB_TEST_FAULTS") or ("all" if support.LONG else "60")
+SEED = int(os.environ.get("ENTRYDB_TEST_SEED") or random.randrange(1 << 32))
+DYNAMIC_LINKER_GAVE_UP = (127, "out of memory\n")
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# What may fail, and how. An interrupted call says nothing at all: it is to be repeated.
+# Calls that can fail, and their errors. EINTR is no failure: the call must be repeated.
 ERRORS = {
     "openat": ("EIO", "ENFILE", "EMFILE", "ENOMEM", "EINTR"),
     "openat2": ("EIO", "ENFILE", "EMFILE", "ENOMEM", "EINTR"),
@@ -36,7 +41,7 @@ ERRORS = {
     "getcwd": ("ENOMEM",),
     "lseek": ("EIO",),
     "mmap": ("ENOMEM",),
-    "write": ("ENOSPC", "EIO"),  # by stdio: only a request to stop, which is obeyed, would interrupt it
+    "write": ("ENOSPC", "EIO"),  # by stdio; EINTR occurs only after a stop request
     "pwrite64": ("ENOSPC", "EIO", "EINTR"),
     "copy_file_range": ("ENOSPC", "EIO"),
     "ftruncate": ("EIO",),
@@ -69,7 +74,7 @@ CALL = re.compile(r"^(\d+) +(\w+)\(")
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """One failure: of allocation number `at`, or of that call of `name` with `error`."""
+    """A failure of allocation number `at`, or of that call of `name` with `error`."""
     at: int
     name: str = ""
     error: str = ""
@@ -86,7 +91,7 @@ class Fault:
 
 
 def build_preload(directory):
-    """Compile failing_memory.c; its path."""
+    """Compile failing_memory.c; returns the path."""
     path = f"{directory}/failing_memory.so"
     subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-fno-builtin",
                     "-o", path, f"{HERE}/failing_memory.c"], check=True)
@@ -94,7 +99,7 @@ def build_preload(directory):
 
 
 def run(command, env, wrapper=()):
-    """The exit status, stdout and stderr; output as bytes."""
+    """The exit status, stdout and stderr, as bytes."""
     return subprocess.run([*wrapper, *command], env=env, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=support.SECONDS_ALLOWED)
 
@@ -117,9 +122,9 @@ def count_allocations(command, env, preload, scratch):
 
 
 def calls_of(command, env, scratch):
-    """(name, number) of each system call that the program proper makes, in order. A number
-    stands for that call of each process, a child's being counted from 1 again, as strace does;
-    so those that the dynamic linker made are left out for children as well."""
+    """(name, number) of each system call of the program proper, in order. The number counts calls of that
+    name in each process, children separately, as strace does; therefore the calls of the dynamic linker
+    are skipped in children, too."""
     file = f"{scratch}/calls"
     run(command, env, (STRACE, "-f", "-qq", "-o", file, "--"))
     counts, linking, found, begun = {}, set(), {}, False
@@ -138,12 +143,27 @@ def calls_of(command, env, scratch):
     return found
 
 
-def memory_faults(command, env, preload, scratch):
-    """Each allocation, once alone and once with all that follow."""
-    count = count_allocations(command, env, preload, scratch)
-    return [Fault(at, stays=stays) for at in range(1, count + 1) for stays in (False, True)]
+def faults_of(kind, command, env, preload, scratch):
+    """A random choice of the failures. memory: each allocation, alone and with all later ones; calls."""
+    if kind == "memory":
+        count = count_allocations(command, env, preload, scratch)
+        every = [Fault(at, stays=stays) for at in range(1, count + 1) for stays in (False, True)]
+    else:
+        every = [Fault(number, name, error) for name, number in calls_of(command, env, scratch)
+                 for error in ERRORS[name]]
+    if WANTED == "all" or len(every) <= int(WANTED):
+        return every
+    return random.Random(f"{SEED} {kind} {len(every)}").sample(every, int(WANTED))
 
 
-def call_faults(command, env, scratch):
-    return [Fault(number, name, error) for name, number in calls_of(command, env, scratch)
-            for error in ERRORS[name]]
+class EachKind:
+    """A test for each kind of failure, which calls sweep(kind); mixed into a TestCase."""
+
+    @unittest.skipIf(support.build_type_is_sanitized(), "a sanitizer has its own allocator")
+    def test_each_allocation(self):
+        self.sweep("memory")
+
+    @unittest.skipUnless(STRACE, "strace is not installed")
+    @unittest.skipIf(support.build_type_is_sanitized(), "a sanitizer makes calls of its own")
+    def test_each_system_call(self):
+        self.sweep("calls")

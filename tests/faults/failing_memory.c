@@ -1,12 +1,12 @@
 /*
- * failing_memory.c - preloaded: one allocation of the process, and of its children, fails.
+ * failing_memory.c - a preloaded library that makes one allocation of the process and its children
+ * fail.
  *
- *     FAULT_AT=n      the n-th allocation from the start, counted from 1, fails
- *     FAULT_STAYS=1   and all that come after it
- *     FAULT_COUNT=f   at the end, write to the file f how many there were
+ *     FAULT_AT=n      the n-th allocation, counted from 1, fails
+ *     FAULT_STAYS=1   and all later ones
+ *     FAULT_COUNT=f   at exit, write the number of allocations to the file f
  *
- * Counted is what the program itself asks for and what libraries ask for it, from
- * the moment when this library is there.
+ * Counts the allocations of the program and its libraries, from the load of this library on.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,7 +23,7 @@
 static long early, *count = &early, at = -1;
 static bool stays;
 
-/* glibc's own, under its other names: dlsym() would allocate. */
+/* glibc's own functions, by names that need no dlsym(), which would allocate. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t number, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
@@ -84,7 +84,7 @@ __attribute__((constructor)) static void begin(void)
 
 	if (shared == MAP_FAILED)
 		_exit(99);
-	count = shared; /* from 0: what the dynamic linker needed is not the program's */
+	count = shared; /* restart: the dynamic linker's allocations do not count */
 	stays = getenv("FAULT_STAYS") != NULL;
 	at = when ? atol(when) : -1;
 }

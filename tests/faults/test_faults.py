@@ -1,23 +1,21 @@
-"""One failure at a time, in every command: nothing is lost, nothing untrue is stored, and the next run heals.
+"""Every command with one failure at a time: no loss, no false rows, and the next run recovers.
 
-Each command is run over and over, with another allocation or system call failing
-each time. Then
-  - it ended with a status of its own, and with one that fits: either all is as without
-    the failure, or the status is 3 and a line says what failed (a hook's is always 0);
-  - every row of the database is one that was there before, or one that belongs there
-    now, and what stayed the same on the disk is still in it;
-  - `list` answers as importlib.metadata would, or says that it could not;
-  - the same command once more, without a failure, brings all up to date.
+Each command is run repeatedly, with another failing allocation or system call each time. Afterwards:
+- it has ended with one of its exit statuses: either the result is the same as without the failure, or the
+  status is 3 and a line names the failure (a hook's status is always 0);
+- every row of the database was there before or belongs there now, and rows of unchanged distributions
+  are still there;
+- `list` answers like importlib.metadata, or reports that it cannot;
+- running the command again without failure brings everything up to date.
 
-ENTRYDB_TEST_FAULTS: how many failures of each command are tried, "all" for every one
-(default 60 of each kind; a seed is printed, and taken from ENTRYDB_TEST_SEED).
+ENTRYDB_TEST_FAULTS: the number of failures of each kind tried per command, or "all" (default 60, chosen
+with a seed that is printed, and can be set with ENTRYDB_TEST_SEED).
 """
 
 import concurrent.futures
 import io
 import os
 import queue
-import random
 import shutil
 import signal
 import sys
@@ -28,14 +26,12 @@ import zipfile
 sys.dont_write_bytecode = True
 import failing
 import support
+from failing import DYNAMIC_LINKER_GAVE_UP, SEED
 
-WANTED = os.environ.get("ENTRYDB_TEST_FAULTS") or ("all" if support.LONG else "60")
-SEED = int(os.environ.get("ENTRYDB_TEST_SEED") or random.randrange(1 << 32))
 WORKERS = 2
-# What ends the process itself, without asking; nothing is published then.
-DYNAMIC_LINKER_GAVE_UP = (127, "out of memory\n")
+# Failures that end the process; nothing is published then.
 LIBARCHIVE_GAVE_UP = "Fatal Internal Error in libarchive: "
-LOADER_FAILED = "that cannot be loaded: "  # the dynamic linker repeats nothing
+LOADER_FAILED = "that cannot be loaded: "  # the dynamic linker does not retry
 HISTORY = "entrydb update before all this"
 
 ROWS = """SELECT r.path, r.kind, d.directory, d.name, d.version, d.error, d.has_metadata,
@@ -55,7 +51,7 @@ def events_of(database):
 
 
 class Place:
-    """An environment and a home; what the commands work on. Two of them never meet."""
+    """An environment and a home for the commands. Two places are independent."""
 
     def __init__(self, top):
         self.top = top
@@ -76,7 +72,7 @@ class Place:
         shutil.copy(database, f"{self.top}/kept/{name}")
 
     def put_back(self, name, database):
-        """The database as it was kept under that name; None: none at all."""
+        """Restore the database saved under that name; None: remove it."""
         shutil.rmtree(os.path.dirname(database), ignore_errors=True)
         os.makedirs(os.path.dirname(database))
         if name:
@@ -94,7 +90,7 @@ def make_wheel(path, name, version):
 
 
 def make_source(path, name, version):
-    """A source distribution, packed as most are."""
+    """A source distribution in the most common format."""
     files = {"PKG-INFO": support.metadata(name, version),
              "setup.cfg": f"[options.entry_points]\ndemo =\n    {name} = {name}:main\n"}
     with tarfile.open(path, "w:gz") as archive:
@@ -105,7 +101,7 @@ def make_source(path, name, version):
 
 
 def make_egg(path, name):
-    """A zip that stands on the path."""
+    """A zip on the path."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as egg:
         egg.writestr("EGG-INFO/PKG-INFO", support.metadata(name, "1.0"))
         egg.writestr("EGG-INFO/entry_points.txt", support.entry_points(name))
@@ -113,7 +109,7 @@ def make_egg(path, name):
 
 
 def add_native(site):
-    """A distribution whose entry point leads to a shared object."""
+    """Add a distribution whose entry point names a shared object."""
     plugins = os.environ.get("ENTRYDB_TEST_PLUGINS", "")
     source = f"{plugins}/native.so"
     if not os.path.exists(source):
@@ -125,7 +121,7 @@ def add_native(site):
 
 
 def make_before(place):
-    """As it was when the database was made."""
+    """The state when the database was created."""
     for name in ("alpha", "beta", "gamma", "steady"):
         support.add_distribution(place.site, name)
     support.add_distribution(place.site, "broken", text=b"[demo]\nb = \xff\xfe\n".decode("latin-1"))
@@ -142,7 +138,7 @@ def make_before(place):
 
 
 def make_after(place):
-    """What a package manager does then: one upgraded, one gone, one new."""
+    """The changes of a package manager since: one upgraded, one removed, one added."""
     shutil.rmtree(f"{place.site}/alpha-1.0.dist-info")
     support.add_distribution(place.site, "alpha", "2.0")
     shutil.rmtree(f"{place.site}/beta-1.0.dist-info")
@@ -150,7 +146,7 @@ def make_after(place):
 
 
 def own(top, uid):
-    """All that lies there, and the directory itself, is that user's."""
+    """Give the directory and everything in it to the user."""
     os.chown(top, uid, uid)
     for directory, names, files in os.walk(top):
         for name in names + files:
@@ -186,7 +182,7 @@ def make_place(top):
 
 
 class Case:
-    """A command, the database that it finds, and what it should leave behind."""
+    """A command, the database that it finds, and the expected result."""
 
     def __init__(self, name, words, start, catalogue=False, hook=False, libarchive=False, owner=0):
         self.name, self.start, self.catalogue, self.hook = name, start, catalogue, hook
@@ -237,7 +233,7 @@ CASES = [
 ]
 
 
-# Root works in a process that has the owner's rights, and either of the two may fail.
+# Root works in a child process with the owner's privileges; calls in either process may fail.
 OWNERS_CASES = [
     Case("update as the owner", ["update", "{place.prefix}"], "before", owner=support.STRANGER),
     Case("first update as the owner", ["update", "{place.prefix}"], None, owner=support.STRANGER),
@@ -247,7 +243,7 @@ OWNERS_CASES = [
 
 
 class Expected:
-    """What the command does when nothing fails."""
+    """The result of the command without failure."""
 
     def __init__(self, case, place):
         case.prepare(place)
@@ -264,18 +260,18 @@ class Expected:
 
 
 def answer_of(out):
-    """What a database that fails may change is how the answer is known, not the answer."""
+    """A failing database may change how the answer was obtained, but not the answer."""
     return [line for line in out.split(b"\n") if not line.startswith(b"  known from")]
 
 
 def gave_up(status, err):
-    """libarchive looks at some of its allocations, and crashes for others."""
+    """libarchive checks some of its allocations and crashes after others."""
     return ((status, err) == DYNAMIC_LINKER_GAVE_UP or err.startswith(LIBARCHIVE_GAVE_UP)
             or status == -signal.SIGSEGV)
 
 
 def wrong_end(case, expected, fault, done):
-    """What is wrong with how the program ended, or None."""
+    """The error in how the program ended, or None."""
     err = done.stderr.decode("utf-8", "replace")
     if case.libarchive and gave_up(done.returncode, err):
         return None
@@ -311,7 +307,7 @@ def wrong_rows(case, expected, place, done):
 
 
 def wrong_afterwards(case, expected, place):
-    """The next reader, and the next writer."""
+    """Check the next reader and the next writer."""
     if not case.catalogue:
         answer = place.run("list", "--path", place.site)
         if answer.stdout != expected.list:
@@ -324,7 +320,7 @@ def wrong_afterwards(case, expected, place):
     return None if rows_of(case.database(place)) == expected.rows else "the next run does not heal it"
 
 
-class FaultTest(unittest.TestCase):
+class FaultTest(failing.EachKind, unittest.TestCase):
     cases = CASES
 
     @classmethod
@@ -349,7 +345,7 @@ class FaultTest(unittest.TestCase):
             self.places.put(place)
 
     def expect(self, case):
-        """For each place, and once more: what does not come out the same each time can't be compared."""
+        """The result for each place, twice: results that vary by themselves cannot be compared."""
         found = {}
         for _ in range(WORKERS):
             place = self.places.get()
@@ -357,18 +353,11 @@ class FaultTest(unittest.TestCase):
             self.places.put(place)
         return found
 
-    def choose(self, faults, case, kind):
-        if WANTED == "all":
-            return faults
-        return random.Random(f"{SEED} {case.name} {kind}").sample(faults, min(len(faults), int(WANTED)))
-
     def faults_of(self, case, kind):
         place = self.places.get()
         try:
             case.prepare(place)
-            if kind == "memory":
-                return failing.memory_faults(case.command(place), place.env, self.preload, place.top)
-            return failing.call_faults(case.command(place), place.env, place.top)
+            return failing.faults_of(kind, case.command(place), place.env, self.preload, place.top)
         finally:
             self.places.put(place)
 
@@ -376,7 +365,7 @@ class FaultTest(unittest.TestCase):
         tried = 0
         for case in self.cases:
             expecteds = self.expect(case)
-            faults = self.choose(self.faults_of(case, kind), case, kind)
+            faults = self.faults_of(case, kind)
             with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
                 wrong = list(filter(None, pool.map(lambda fault: self.try_one(case, expecteds, fault), faults)))
             tried += len(faults)
@@ -384,19 +373,10 @@ class FaultTest(unittest.TestCase):
                 self.assertFalse(wrong, f"{len(wrong)} of {len(faults)} (seed {SEED})\n" + "\n".join(wrong[:8]))
         print(f"{tried} failures tried ({kind})", file=sys.stderr)
 
-    @unittest.skipIf(support.build_type_is_sanitized(), "a sanitizer has its own allocator")
-    def test_each_allocation(self):
-        self.sweep("memory")
-
-    @unittest.skipUnless(failing.STRACE, "strace is not installed")
-    @unittest.skipIf(support.build_type_is_sanitized(), "a sanitizer makes calls of its own")
-    def test_each_system_call(self):
-        self.sweep("calls")
-
 
 @support.needs_root
 class OwnersFaultTest(FaultTest):
-    """A class of its own, since what has changed hands is not what was indexed."""
+    """A separate class: files with a new owner are not those that were indexed."""
     cases = OWNERS_CASES
 
 

@@ -1,27 +1,24 @@
-"""One failure at a time, where it is decided what may be loaded: a rule is written whole or not at
-all, and what is forbidden never gets through because something failed.
+"""Policy with one failure at a time: a rule is written completely or not at all, and a failure never
+allows a forbidden entry point.
 
 ENTRYDB_TEST_FAULTS and ENTRYDB_TEST_SEED as for test_faults.py.
 """
 
 import os
-import random
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
 import failing
 import support
+from failing import DYNAMIC_LINKER_GAVE_UP, SEED
 from support import COULD_NOT, DONE, NOT_FOUND, PROGRAM
 
-WANTED = os.environ.get("ENTRYDB_TEST_FAULTS") or ("all" if support.LONG else "60")
-SEED = int(os.environ.get("ENTRYDB_TEST_SEED") or random.randrange(1 << 32))
 BEFORE = "[g]\nbad = disable\n"
 AFTER = "[g]\nbad = disable\nmore = disable\n"
-DYNAMIC_LINKER_GAVE_UP = (127, "out of memory\n")
 
 
-class PolicyFaults(unittest.TestCase):
+class PolicyFaults(failing.EachKind, unittest.TestCase):
     def setUp(self):
         self.top = support.make_directory(self)
         self.home = f"{self.top}/home"
@@ -39,19 +36,10 @@ class PolicyFaults(unittest.TestCase):
     def written(self):
         return support.read(self.file)
 
-    def faults_of(self, command, kind):
-        self.prepare()
-        if kind == "memory":
-            faults = failing.memory_faults(command, self.env, self.preload, self.top)
-        else:
-            faults = failing.call_faults(command, self.env, self.top)
-        if WANTED == "all" or len(faults) <= int(WANTED):
-            return faults
-        return random.Random(f"{SEED} {kind}").sample(faults, int(WANTED))
-
-    def sweep(self, kind, words, check):
+    def check_each(self, kind, words, check):
         command = [PROGRAM, *words]
-        for fault in self.faults_of(command, kind):
+        self.prepare()
+        for fault in failing.faults_of(kind, command, self.env, self.preload, self.top):
             self.prepare()
             done = failing.run_with(fault, command, self.env, self.preload)
             text = done.stderr.decode(errors="replace")
@@ -77,23 +65,14 @@ class PolicyFaults(unittest.TestCase):
             self.assertTrue(done.stderr.startswith(b"entrydb: "))
 
     def check_running(self, done):
-        """`bad` is not even named as what would be run."""
+        """`bad` is not even named as what would run."""
         self.assertIn(done.returncode, (NOT_FOUND, COULD_NOT))
         self.assertEqual(done.stdout, b"")
 
-    def sweep_all(self, kind):
-        self.sweep(kind, ["disable", "--user", "g/more"], self.check_writing)
-        self.sweep(kind, ["list", "--allowed", "--path", self.site, "g"], self.check_asking)
-        self.sweep(kind, ["run", "--print", "--path", self.site, "--group", "g", "bad"], self.check_running)
-
-    @unittest.skipIf(support.build_type_is_sanitized(), "a sanitizer has its own allocator")
-    def test_each_allocation(self):
-        self.sweep_all("memory")
-
-    @unittest.skipUnless(failing.STRACE, "strace is not installed")
-    @unittest.skipIf(support.build_type_is_sanitized(), "a sanitizer makes calls of its own")
-    def test_each_system_call(self):
-        self.sweep_all("calls")
+    def sweep(self, kind):
+        self.check_each(kind, ["disable", "--user", "g/more"], self.check_writing)
+        self.check_each(kind, ["list", "--allowed", "--path", self.site, "g"], self.check_asking)
+        self.check_each(kind, ["run", "--print", "--path", self.site, "--group", "g", "bad"], self.check_running)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /*
- * archive_module.c - the reader of archives, linked to the fuzz targets instead of loaded:
- * so it is instrumented as all the rest, and need not be looked for.
+ * archive_module.c - links the archive reader to the fuzz targets instead of loading it, so that it
+ * is instrumented.
  */
 #include "indexer/archive/archive_module.h"
 

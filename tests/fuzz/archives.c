@@ -1,5 +1,5 @@
 /*
- * archives.c - archives, made from the bytes of a fuzzer.
+ * archives.c - builds archives from the input of a fuzz target.
  */
 #include "tests/fuzz/archives.h"
 
@@ -28,7 +28,7 @@ static void append_number(struct bytes *to, uint64_t number, size_t len)
 
 /* --- zip --- */
 
-/* What the local header and the directory have in common; all is stored. */
+/* The fields common to the local header and the directory; members are stored. */
 static void append_member(struct bytes *to, const struct tree_file *file)
 {
 	uLong sum = crc32(0, (const Bytef *)file->bytes.ptr, (uInt)file->bytes.len);
@@ -112,7 +112,7 @@ struct bytes archives_tar(const struct tree_file *files, size_t count)
 	return tar;
 }
 
-/* --- what holds a tar --- */
+/* --- containers of a tar --- */
 
 static void append_ar(struct bytes *to, const char *name, struct slice bytes)
 {
@@ -146,7 +146,7 @@ struct bytes archives_conda(const struct tree_file *files, size_t count)
 	return conda;
 }
 
-/* --- of the input --- */
+/* --- from the input --- */
 
 static void overwrite(struct bytes *archive, struct slice bytes)
 {

@@ -1,5 +1,5 @@
 /*
- * ask.c - asks a handle everything that a caller could.
+ * ask.c - makes every possible query of a handle.
  */
 #include "tests/fuzz/ask.h"
 
@@ -10,9 +10,9 @@
 #include "db/writer.h"
 #include "libquery/entrydb.h"
 
-#define ROWS_MAX 1000 /* that are looked at */
+#define ROWS_MAX 1000 /* that are read */
 
-static volatile size_t touched; /* so that every byte given out is read */
+static volatile size_t touched; /* so that every returned byte is read */
 
 static void touch(struct slice text)
 {
@@ -115,7 +115,7 @@ void ask_reader(const char *file)
 	error_clear(&error);
 }
 
-/* --- the writer, which publishes nothing here --- */
+/* --- the writer, without publishing --- */
 
 static int touch_root(void *payload, const struct root_record *root)
 {

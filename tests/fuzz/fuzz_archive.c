@@ -1,6 +1,6 @@
 /*
- * fuzz_archive.c - no bytes, taken for an archive, may do more than give files or
- * an error; and whatever they give, a source distribution or not, can be scanned.
+ * fuzz_archive.c - any bytes, read as an archive, yield files or an error; the files can be
+ * scanned, whether they are a source distribution or not.
  */
 #include "db/base/cleanup.h"
 #include "indexer/archive/archive_file.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_database.c - no bytes, taken for a database, may do more than give rows or
- * an error: neither to the reader, the writer, nor the library on top.
+ * fuzz_database.c - any bytes, opened as a database, yield rows or an error from the reader, the
+ * writer and the library.
  */
 #include "tests/fuzz/ask.h"
 #include "tests/fuzz/input.h"

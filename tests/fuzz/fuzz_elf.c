@@ -1,6 +1,5 @@
 /*
- * fuzz_elf.c - no bytes, taken for a shared object, may do more than give facts
- * or an error.
+ * fuzz_elf.c - any bytes, read as a shared object, yield facts or an error.
  */
 #include "db/base/cleanup.h"
 #include "libquery/disk/elf/elf_file.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_escape.c - any text, written for people or as JSON, has no character that a
- * terminal must not see, is one line of UTF-8, and can be read back byte by byte.
+ * fuzz_escape.c - any text, escaped or as JSON, contains no terminal control characters, is one
+ * line of UTF-8, and can be decoded byte by byte.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void check_clean(struct slice text)
 		require(!escape_is_control(utf8_next(&at, end)));
 }
 
-/* --- reading back --- */
+/* --- decoding --- */
 
 static int hexadecimal(const char *digits, int count)
 {
@@ -48,8 +48,8 @@ static char *put_character(int c, char *to)
 	return to;
 }
 
-/* Undo the backslashes of @text until @stop, unescaped, or its end; into @to. */
-static const char *read_back(struct slice text, char stop, char **to)
+/* Decode @text into @to up to the unescaped character @stop or the end. */
+static const char *decode(struct slice text, char stop, char **to)
 {
 	static const char letters[] = "b\bt\tn\nf\fr\r\"\"\\\\//";
 	const char *at = text.ptr, *end = at + text.len;
@@ -74,17 +74,17 @@ static const char *read_back(struct slice text, char stop, char **to)
 	return at;
 }
 
-static void check_back(struct slice escaped, char stop, struct slice text)
+static void check_decoded(struct slice escaped, char stop, struct slice text)
 {
 	CLEANUP(cleanup_free) char *back = malloc(escaped.len + 1);
 	char *end = back;
 
 	require(back != NULL);
-	read_back(escaped, stop, &end);
+	decode(escaped, stop, &end);
 	require(slice_equal(slice_between(back, end), text));
 }
 
-/* --- both ways of writing --- */
+/* --- both formats --- */
 
 static void check_escape(struct slice text)
 {
@@ -92,10 +92,10 @@ static void check_escape(struct slice text)
 
 	require(escaped != NULL);
 	check_clean(slice_of(escaped));
-	check_back(slice_of(escaped), '\0', text);
+	check_decoded(slice_of(escaped), '\0', text);
 }
 
-/* By a parser that is not ours. */
+/* Check with SQLite's JSON parser. */
 static void check_is_json(struct slice line)
 {
 	static sqlite3 *db;
@@ -133,7 +133,7 @@ static void check_json(struct slice text, struct slice words, int64_t number)
 	check_clean((struct slice){line, size - 1});
 	check_is_json((struct slice){line, size});
 	require(strncmp(line, "{\"text\":\"", 9) == 0);
-	check_back((struct slice){line + 9, size - 9}, '"', text);
+	check_decoded((struct slice){line + 9, size - 9}, '"', text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

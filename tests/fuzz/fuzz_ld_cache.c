@@ -1,6 +1,6 @@
 /*
- * fuzz_ld_cache.c - the bytes are a cache. What is found in it is an absolute path within
- * those bytes, and the search comes to an end.
+ * fuzz_ld_cache.c - the input is a cache. Paths found in it are absolute and within the input, and
+ * the search ends.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Exactly as large as it is, so that one byte too far is noticed. */
+	/* A buffer of the exact size, so that reading beyond it is detected. */
 	char *copy = malloc(size + !size);
 	struct ld_cache cache;
 	struct slice path;

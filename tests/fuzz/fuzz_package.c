@@ -1,6 +1,6 @@
 /*
- * fuzz_package.c - no file, whatever its kind and its name, may do more as a package than
- * give distributions or an error.
+ * fuzz_package.c - any file, of any kind and name, read as a package, yields distributions or an
+ * error.
  *
  * The input is that of archives_of_input().
  */

@@ -1,6 +1,6 @@
 /*
- * fuzz_pages.c - a sound database whose pages, rows or schema others have changed gives
- * rows or an error, to the reader, the writer and the library on top.
+ * fuzz_pages.c - a database with changed pages, rows or schema yields rows or an error from the
+ * reader, the writer and the library.
  *
  * The input is that of hostile_change().
  */
@@ -14,9 +14,9 @@
 #include "tests/fuzz/scratch.h"
 #include "tests/unit/records.h"
 
-#define ROOTS 24 /* so many that tables have more than one page */
+#define ROOTS 24 /* enough for tables of several pages */
 
-/* The sound database's bytes: the same in each run. */
+/* The contents of the unchanged database, the same in each run. */
 static struct slice sound(void)
 {
 	static char bytes[1 << 20];

@@ -1,7 +1,7 @@
 /*
- * fuzz_plugin_kinds.c - the bytes are a site's kinds of plugins, then, behind a NUL, the
- * name of a file and its symbols, a newline after each. Whatever they are, what is found
- * is one of the symbols, and there is an end to what is found.
+ * fuzz_plugin_kinds.c - the input is a site's definitions of plugin kinds, a NUL, the name of a
+ * file, and its symbols, each followed by a newline. Every match is one of the symbols, and
+ * matching ends.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * fuzz_policy_text.c - a rule that is written into a policy file is read again as it was
- * meant and decides, whatever the file held before; and writing it again changes nothing.
+ * fuzz_policy_text.c - a rule written into any policy file is read back equal and takes effect;
+ * writing it again changes nothing.
  *
  * The input is "group\0name\0program\0text".
  */

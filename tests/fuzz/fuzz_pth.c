@@ -1,6 +1,6 @@
 /*
- * fuzz_pth.c - whatever the .pth files of a directory say, what they add are absolute
- * paths without "." and "..", never a line of code, and the same ones each time.
+ * fuzz_pth.c - any .pth files add absolute paths without "." and "..", never lines of code, and the
+ * same paths each time.
  */
 #include "db/base/hash.h"
 #include "libquery/disk/metadata/pth.h"
@@ -14,7 +14,7 @@ struct seen {
 
 static void check_components(const char *path)
 {
-	const char *at = path + (path[1] == '/' && path[2] != '/'); /* two slashes stay two */
+	const char *at = path + (path[1] == '/' && path[2] != '/'); /* "//" is kept */
 
 	if (strcmp(at, "/") == 0)
 		return;

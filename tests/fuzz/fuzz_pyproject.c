@@ -1,6 +1,5 @@
 /*
- * fuzz_pyproject.c - no bytes, taken for a pyproject.toml, may do more than tell
- * facts or a problem of one line.
+ * fuzz_pyproject.c - any bytes, read as a pyproject.toml, yield facts or a problem of one line.
  */
 #include <stdint.h>
 #include <stdlib.h>

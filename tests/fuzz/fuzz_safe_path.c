@@ -1,7 +1,7 @@
 /*
- * fuzz_safe_path.c - a writer's way through a tree of links, of this user's and of others:
- * it never leaves the sysroot, it ends in territory of its own, and where the kernel can
- * go the same way it comes to the same place.
+ * fuzz_safe_path.c - a writer's path through a tree of links, of this user and of others, never
+ * leaves the sysroot and ends in a directory of the user's own. Where the kernel can resolve the
+ * same path, the result is the same.
  *
  * The input is "path\0" and a tree; see scratch.h.
  */
@@ -30,7 +30,7 @@ static void real_path(int fd, char path[PATH_MAX])
 	path[len] = '\0';
 }
 
-/* Each directory from the sysroot on is ours, and none can be written by everybody. */
+/* Every directory below the sysroot belongs to this user and is not world-writable. */
 static void check_territory(char *path, size_t sysroot_len)
 {
 	struct stat status;
@@ -42,10 +42,10 @@ static void check_territory(char *path, size_t sysroot_len)
 	}
 }
 
-/* openat2() is not in kernels before 5.6, nor in every sandbox. */
+/* openat2() is missing in kernels before 5.6 and in some sandboxes. */
 static bool has_openat2(void)
 {
-	static int known; /* 1: it has; -1: it has not */
+	static int known; /* 1: available; -1: missing */
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC};
 	CLEANUP(cleanup_close) int fd = -1;
 
@@ -58,7 +58,7 @@ static bool has_openat2(void)
 	return known > 0;
 }
 
-/* Where the kernel comes to on the same way, with the sysroot for "/". */
+/* The kernel resolves the path to the same file, with the sysroot as "/". */
 static void check_kernel_agrees(const char *sysroot, const char *inside, int fd)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
@@ -68,7 +68,7 @@ static void check_kernel_agrees(const char *sysroot, const char *inside, int fd)
 
 	if (!has_openat2())
 		return;
-	do { /* a ".." is not taken while anybody renames anything on this machine */
+	do { /* EAGAIN: a rename anywhere on the machine raced with ".." */
 		theirs = (int)syscall(SYS_openat2, root, inside[0] ? inside : ".", &how,
 		                      sizeof(how));
 	} while (theirs < 0 && errno == EAGAIN);
@@ -90,7 +90,7 @@ static void open_directory(const char *sysroot, const char *path, enum safe_crea
 	check_territory(real, len);
 }
 
-/* Nothing may appear beside the sysroot. */
+/* Nothing is created outside the sysroot. */
 static void check_outside(void)
 {
 	CLEANUP(cleanup_closedir) DIR *outside = opendir(scratch());

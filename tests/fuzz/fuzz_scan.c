@@ -1,7 +1,6 @@
 /*
- * fuzz_scan.c - no file names and contents may do more to a scan than give
- * distributions, sound or broken, each in a place of its own; and a scan that knows
- * the first one's rows gives the same.
+ * fuzz_scan.c - a scan of any file names and contents yields distributions, valid or broken, at
+ * distinct positions; a second scan that reuses the rows of the first yields the same.
  *
  * The input is a list of files, "path\0content\0", as an archive has them.
  */

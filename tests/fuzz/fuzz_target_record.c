@@ -1,7 +1,7 @@
 /*
- * fuzz_target_record.c - the first line is the module, the second the attr, the
- * rest is RECORD. Whatever they are, an answer must come, and what it names must
- * be in RECORD and stay below the path entry.
+ * fuzz_target_record.c - the first line of the input is the module, the second the attr, the rest
+ * is RECORD. An answer is always given; the files it names are listed in RECORD and below the path
+ * entry.
  */
 #include "libquery/disk/target/target.h"
 #include "tests/fuzz/input.h"
@@ -15,7 +15,7 @@ static struct slice take_line(struct slice *rest)
 	return line;
 }
 
-/* Every other file is not there, and none is an ELF file. */
+/* Every second file does not exist, and none is an ELF file. */
 static int fetch(void *payload, struct slice path, uint64_t *unpacked, struct error *error)
 {
 	unsigned *calls = payload;
@@ -47,7 +47,7 @@ static void check(const struct target_site *site, const struct target_record *ta
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Exactly as large as it is, so that one byte too far is noticed. */
+	/* A buffer of the exact size, so that reading beyond it is detected. */
 	char *copy = malloc(size + !size);
 	struct slice rest = {copy, size};
 	struct target_site site = {.modules = {.fd = -1}, .objects = {.fd = -1, .fetch = fetch}};

@@ -1,6 +1,6 @@
 /*
- * fuzz_text.c - the parsers of text stay within what they are given (each buffer is exact), and
- * two ways to one answer agree; unit/text_oracle.py compares the answers with Python's.
+ * fuzz_text.c - the text parsers read nothing beyond their input (each buffer has the exact size),
+ * and two ways to the same answer agree; unit/text_oracle.py compares the answers with Python's.
  */
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
@@ -13,7 +13,7 @@ static bool same(struct slice a, struct slice b)
 	return slice_is_null(a) == slice_is_null(b) && slice_equal(a, b);
 }
 
-/* Plain text is read in a quick way, but not where it ends with a '\f'. */
+/* Plain text takes a fast path, which text ending with '\f' does not. */
 static void check_entry_points(struct slice text, struct slice with_break)
 {
 	struct entry_points_txt txt, thorough;
@@ -33,7 +33,7 @@ static void check_entry_points(struct slice text, struct slice with_break)
 	error_clear(&error);
 }
 
-/* The extras are words, and no more than fit. */
+/* The extras are words, and fit the array. */
 static void check_value(struct slice text)
 {
 	struct value value;
@@ -60,7 +60,7 @@ static void check_name(struct slice name)
 	free(out);
 }
 
-/* An answer called complete is not changed by text that follows, wherever the text was cut. */
+/* Metadata that is complete does not change with more text, wherever it was cut. */
 static void check_metadata(struct slice text, size_t cut)
 {
 	struct arena arena = ARENA_INIT;

@@ -1,7 +1,6 @@
 /*
- * fuzz_tree_directory.c - whatever a directory holds, files, links, pipes and names of any
- * bytes, a scan gives distributions, sound or broken, and the same ones again when it
- * knows their rows.
+ * fuzz_tree_directory.c - a scan of any directory, with files, links, pipes and names of any bytes,
+ * yields distributions, valid or broken; a second scan that reuses the rows yields the same.
  */
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_tree_zip.c - whatever members a zip has, a scan of it gives distributions, sound or
- * broken, and the same ones again when it knows their rows.
+ * fuzz_tree_zip.c - a scan of a zip with any members yields distributions, valid or broken; a
+ * second scan that reuses the rows yields the same.
  *
  * The input is that of archives_of_input().
  */

@@ -1,7 +1,7 @@
 /*
- * fuzz_writer.c - whatever others have made of a database, one update leaves a sound one,
- * with the distributions that are on the disk. Only a file that says it is another
- * application's stays as it is.
+ * fuzz_writer.c - after any changes to a database, one update leaves a valid one with the
+ * distributions on the disk. Only a file with the application_id of another program is left
+ * unchanged.
  *
  * The input is that of hostile_change().
  */
@@ -52,7 +52,7 @@ static void update(enum status expected)
 	require((code < 0 ? STATUS_COULD_NOT : code) == (int)expected);
 }
 
-/* What one statement says of the database. */
+/* The number that a statement returns. */
 static int64_t count_of(const char *statement)
 {
 	CLEANUP(cleanup_free)
@@ -87,7 +87,7 @@ static struct slice read_database(struct bytes *bytes)
 	return (struct slice){bytes->of, bytes->len};
 }
 
-/* The database as an update makes it, once. */
+/* The database created by an update, computed once. */
 static struct slice sound(void)
 {
 	static struct bytes bytes;
@@ -102,7 +102,7 @@ static struct slice sound(void)
 	return (struct slice){bytes.of, bytes.len};
 }
 
-/* A whole header of SQLite, with another application's number or none. */
+/* A complete SQLite header with another application_id, or none. */
 static bool is_of_others(struct slice file)
 {
 	static const unsigned char ours[] = {'E', 'P', 'D', 'I'};
@@ -120,8 +120,8 @@ static void check_left_alone(struct slice file)
 }
 
 /*
- * Rows of distributions that are as they were are believed, as they must be: whoever can
- * write them owns the file. But the directory has changed, and is listed again.
+ * Unchanged rows are trusted, because whoever can write them owns the file. Touching the directory
+ * makes the update list it again.
  */
 static void touch_site(void)
 {
@@ -129,7 +129,7 @@ static void touch_site(void)
 	require(rmdir(scratch_path(SITE "/other")) == 0);
 }
 
-static void check_made_sound(void)
+static void check_repaired(void)
 {
 	update(STATUS_DONE);
 	require(count_of("SELECT integrity_check = 'ok' FROM pragma_integrity_check") == 1);
@@ -150,6 +150,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (is_of_others(file))
 		check_left_alone(file);
 	else
-		check_made_sound();
+		check_repaired();
 	return 0;
 }

@@ -1,12 +1,12 @@
 /*
- * fuzz_zip.c - no bytes, taken for a zip, may do more than give members or an error.
+ * fuzz_zip.c - any bytes, read as a zip, yield members or an error.
  */
 #include "db/base/cleanup.h"
 #include "libquery/disk/zip/zip.h"
 #include "tests/fuzz/input.h"
 
 #define READ_MAX  ((size_t)1 << 20) /* bytes of a member */
-#define READS_MAX 16                /* members that are read */
+#define READS_MAX 16                /* members read */
 
 static void check(const struct zip *zip, const struct zip_member *m)
 {

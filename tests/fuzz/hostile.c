@@ -1,5 +1,5 @@
 /*
- * hostile.c - changes a sound database as the bytes of a fuzzer say.
+ * hostile.c - changes a valid database as described by the input of a fuzz target.
  */
 #include "tests/fuzz/hostile.h"
 

@@ -1,5 +1,5 @@
 /*
- * hostile.h - a sound database, changed as the input says: pages, bytes, rows, schema.
+ * hostile.h - changes the pages, bytes, rows or schema of a valid database.
  */
 #ifndef TESTS_FUZZ_HOSTILE_H
 #define TESTS_FUZZ_HOSTILE_H
@@ -7,8 +7,7 @@
 #include "db/base/slice.h"
 
 /*
- * Change the database @file. The input is a list of changes, each a letter and what it
- * needs:
+ * Change the database @file. The input is a list of changes, each a letter with arguments:
  *
  *     b page(1) offset(2) bytes\0    write these bytes there
  *     p page(1) page(1)              copy a page over another one
@@ -16,7 +15,7 @@
  *     t pages(1) bytes(2)            cut the file short, or make it longer
  *     s statement\0                  SQL; it may not reach other files
  *
- * No checksum or index is set right afterwards.
+ * Checksums and indexes are not updated.
  */
 void hostile_change(const char *file, struct slice input);
 

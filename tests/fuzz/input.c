@@ -1,5 +1,5 @@
 /*
- * input.c - cuts the bytes that a fuzz target is given into what it needs.
+ * input.c - takes the input of a fuzz target apart.
  */
 #include "tests/fuzz/input.h"
 

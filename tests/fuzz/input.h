@@ -1,5 +1,5 @@
 /*
- * input.h - the bytes that a fuzz target is given, cut into what it needs.
+ * input.h - takes the input of a fuzz target apart.
  */
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H
@@ -14,17 +14,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What must hold whatever the input is; stderr may have been silenced. */
+/* Abort if the condition is false; stderr may be silenced. */
 #define require(condition)                                                                         \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
-			dprintf(STDERR_FILENO, "%s:%d: not so: %s\n", __FILE__, __LINE__,          \
+			dprintf(STDERR_FILENO, "%s:%d: failed: %s\n", __FILE__, __LINE__,          \
 			        #condition);                                                       \
 			abort();                                                                   \
 		}                                                                                  \
 	} while (0)
 
-/* A file with these bytes, of no name. */
+/* An anonymous file with these bytes. */
 int input_descriptor(const void *bytes, size_t size);
 
 static inline struct slice input_of(const uint8_t *data, size_t size)
@@ -32,16 +32,16 @@ static inline struct slice input_of(const uint8_t *data, size_t size)
 	return (struct slice){size ? (const char *)data : "", size};
 }
 
-/* The bytes up to the next NUL, which are cut off @rest. */
+/* Take the bytes up to the next NUL off @rest. */
 struct slice input_piece(struct slice *rest);
 
-/* The next byte, cut off @rest; 0 at the end. */
+/* Take the next byte off @rest; 0 at the end. */
 unsigned char input_byte(struct slice *rest);
 
-/* The number in the next @bytes bytes, cut off @rest; 0 where they are too few. */
+/* Take a number of @bytes bytes off @rest; 0 if there are fewer. */
 uint64_t input_number(struct slice *rest, size_t bytes);
 
-/* What is left of @rest as "path\0content\0"...; how many there are, at most @room. */
+/* Parse @rest as "path\0content\0"...; returns the number of files, at most @room. */
 size_t input_files(struct slice rest, struct tree_file *files, size_t room);
 
 #endif

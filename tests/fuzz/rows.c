@@ -1,5 +1,5 @@
 /*
- * rows.c - checks the rows of a scan, whatever was read.
+ * rows.c - checks invariants of the rows of a scan.
  */
 #include "tests/fuzz/rows.h"
 
@@ -25,7 +25,7 @@ void rows_check(const struct root_record *root)
 		const struct distribution_record *row = &root->distributions[i];
 
 		require(i == 0 || root->distributions[i - 1].position < row->position);
-		/* Of what not everybody may read, nothing is said. */
+		/* A row of files that not all users may read has neither a name nor an error. */
 		require(!slice_is_null(row->error) || !slice_is_null(row->normalized_name) ||
 		        (row->watched && row->directory_stamp == 0));
 		require(slice_is_null(row->error) || row->entry_point_count == 0);

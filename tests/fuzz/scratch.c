@@ -1,5 +1,5 @@
 /*
- * scratch.c - a directory for each input, removed after it.
+ * scratch.c - a temporary directory for a fuzz target.
  */
 #include "tests/fuzz/scratch.h"
 
@@ -14,10 +14,10 @@
 #include "tests/fuzz/input.h"
 
 #define BUFFERS 8
-#define THINGS  256 /* that are made of one input */
+#define THINGS  256 /* created for one input */
 
 static char top[64];
-static pid_t owner; /* who made it: no child removes it */
+static pid_t owner; /* the process that created it: children do not remove it */
 
 /* --- the directory --- */
 
@@ -88,9 +88,9 @@ void scratch_silence(void)
 	stdout = stderr = nowhere;
 }
 
-/* --- what is in it --- */
+/* --- its contents --- */
 
-/* A directory below @directory, on a way that neither goes up nor follows a link. */
+/* Open a directory below @directory by a path without ".." and symbolic links. */
 static int open_below(int directory, const char *path)
 {
 	int fd = fcntl(directory, F_DUPFD_CLOEXEC, 0);
@@ -108,7 +108,7 @@ static int open_below(int directory, const char *path)
 	return fd;
 }
 
-/* Make the directories above @path; opens the last. *@name: what is to be in it. */
+/* Create the directories above @path and open the last one. *@name: the last component. */
 static int open_above(int directory, char *path, const char **name)
 {
 	char *slash;
@@ -152,7 +152,7 @@ static void make_link(int above, const char *name, struct slice to)
 	(void)!symlinkat(target, above, name);
 }
 
-/* Whatever does not work is not made: names may be of any kind. */
+/* Errors are ignored, since names may be invalid. */
 static void make(int above, const char *name, char kind, struct slice content)
 {
 	if (kind == 'f')

@@ -1,6 +1,6 @@
 /*
- * scratch.h - a directory for one fuzz target, in memory where that can be, and trees
- * that are made in it from the input. It is removed when the process ends.
+ * scratch.h - a temporary directory for a fuzz target, in memory if possible, and trees created in
+ * it from the input. It is removed when the process ends.
  */
 #ifndef TESTS_FUZZ_SCRATCH_H
 #define TESTS_FUZZ_SCRATCH_H
@@ -8,34 +8,34 @@
 #include "db/base/slice.h"
 
 /*
- * Its absolute path. The first call makes it, with HOME and XDG_STATE_HOME in it, so that
- * nothing of this machine is read; no variable of ours is set.
+ * Its absolute path. The first call creates it, with HOME and XDG_STATE_HOME in it and all
+ * ENTRYDB_* unset, so that nothing else on the machine is read.
  */
 const char *scratch(void);
 
 /* The absolute path of @path in it, in one of a few buffers used in turn. */
 const char *scratch_path(const char *path);
 
-/* Remove all that is in it. */
+/* Remove its contents. */
 void scratch_clear(void);
 
-/* Make the directory @path in it, and those above; its absolute path. */
+/* Create the directory @path in it, with parents; returns its absolute path. */
 const char *scratch_directory(const char *path);
 
-/* Write the file @path in it; its absolute path. */
+/* Write the file @path in it; returns its absolute path. */
 const char *scratch_write(const char *path, struct slice bytes);
 
 /*
- * Make what the input lists, "K path\0content\0"..., in the directory @path of it. K is a
- * letter: f file, d directory, l symbolic link to the content, p pipe; x: nobody may do
- * anything with what is there, w: everybody may, s: it is a stranger's (if this is root).
- * Nothing is made outside, whatever the names and links.
+ * Create the files listed in the input, "K path\0content\0"..., in the directory @path of it. K is
+ * a letter: f file, d directory, l symbolic link to the content, p pipe; x: remove all permissions
+ * of an existing file, w: make it world-writable, s: give it to STRANGER (if root). Nothing is
+ * created outside, whatever the names and links.
  */
 void scratch_tree(const char *path, struct slice input);
 
-#define STRANGER 65534u /* the user to whom s gives things */
+#define STRANGER 65534u /* the user to whom s gives files */
 
-/* What our commands write to stdout and stderr is not shown, sanitizers' reports are. */
+/* Discard stdout and stderr of the code under test; sanitizers' reports are still shown. */
 void scratch_silence(void);
 
 #endif

@@ -1,27 +1,24 @@
 #!/usr/bin/env python3
-"""Is an answer ever stale? Random histories of real package managers against importlib.metadata.
+"""Random histories of real package managers, compared with importlib.metadata: no answer may be stale.
 
 usage: never_stale.py [--steps N] [--pip-steps N] [--seed S] [--managers A,B...] [--hooks PART]
                       [--keep DIRECTORY] [--verbose]
 
-Each manager (managers.py) has an environment of its own, and all run side by side. A
-step installs, upgrades, downgrades, reinstalls, rebuilds or removes a tiny package
-(tiny_packages.py), or somebody edits an entry_points.txt. Meanwhile, at random:
-nothing happens; the manager is killed after some milliseconds; entrydb updates and
-lists while the manager works; the manager is stopped just when the site directory has
-changed, and goes on after an update. Then the hook runs, is killed on its way, or does not
-run at all; a part of the steps begins after a rest, so that the database has nothing
-left to watch.
+Each manager (managers.py) has its own environment, and all run concurrently. A step installs, upgrades,
+downgrades, reinstalls, rebuilds or removes a tiny package (tiny_packages.py), or edits an
+entry_points.txt. At random, meanwhile: nothing happens; the manager is killed after some milliseconds;
+entrydb updates and lists while the manager works; or the manager is stopped just after the site
+directory has changed, and continued after an update. Then the hook runs, is killed, or does not run at
+all. Some steps begin after a pause, so that no row in the database is watched.
 
-After each step the answers at both levels of freshness are compared with importlib.metadata's:
+After each step the answers at both levels of freshness are compared with those of importlib.metadata:
 
     exact   must be equal, always
-    roots   must be equal, but for what the times of a directory cannot show: where
-            the step has not changed those of the site directory, and no hook has run
-            to its end since the difference arose
+    roots   must be equal, except for changes that the times of a directory cannot show: those of a
+            step that left the site directory's times alone, until a hook has completed
 
-The program is $ENTRYDB, default build/indexer/entrydb. Status 0 never stale, 1 stale,
-77 no manager is here. Moments are random in spite of the seed: two runs differ.
+The program is $ENTRYDB, default build/indexer/entrydb. Exit status: 0 never stale, 1 stale, 77 no manager is
+installed. Timing is random in spite of the seed: two runs differ.
 """
 
 import argparse
@@ -49,27 +46,27 @@ import program
 import reference
 import support
 
-REST_SECONDS = 2.2        # what is younger than 2 seconds is watched
-HOOK_SECONDS = 0.02       # a hook that is to be killed gets a part of this
+REST_SECONDS = 2.2        # files younger than 2 seconds are watched
+HOOK_SECONDS = 0.02       # a hook is killed after a fraction of this
 LEVELS = ("exact", "roots")
-HISTORY = 6               # steps shown with a discrepancy
+HISTORY = 6               # steps to print with a discrepancy
 SHARES = {"calm": 0.45, "killed": 0.2, "watched": 0.15, "stopped": 0.2}
-STOPS = 5                 # most, of one run
+STOPS = 5                 # at most, during one run
 POLL_SECONDS = 0.0002
-STALLED_SECONDS = 1.5     # too near to the 2 during which what is young is watched
-HOOK_KILLED = 0.15        # of the hooks that run
+STALLED_SECONDS = 1.5     # too close to the 2 seconds during which files are watched
+HOOK_KILLED = 0.15        # fraction of the hooks
 RESTED = 0.15
-CARRIED = 0.15            # of the steps after which the database has been told of everything
+CARRIED = 0.15            # fraction of the steps after which the database is up to date
 ACTIONS = ("other", "other", "rebuild", "rebuild", "same", "remove", "edit")
 SECONDS_ALLOWED = 120
 
 
 class Broken(Exception):
-    """Something went wrong that says nothing about freshness."""
+    """An error unrelated to freshness."""
 
 
 class History:
-    """One manager, one environment, step after step."""
+    """One manager in one environment, step by step."""
 
     def __init__(self, kind, options, interpreters, scratch):
         self.name = kind.__name__.lower()
@@ -80,14 +77,14 @@ class History:
         self.entrydb = program.Program(home)
         self.manager = kind(scratch, interpreters[-1], self.random)
         self.workers = reference.start_workers(interpreters)
-        self.installed = {}      # name -> package, as far as we know
-        self.typical = 0.3       # seconds that the manager takes
-        self.owed = False        # the database has not been told of everything
-        self.carried = False     # since it was: the tree is a copy, with its database
-        self.unread = False      # it was told in a tree that was carried, and had no reason to read
-        self.in_place = False    # a file was edited, which no directory's times show, then or later
-        self.uncertain = False   # one was killed: the manager may refuse what it finds
-        self.answers = {}        # what importlib.metadata said last
+        self.installed = {}      # name -> package, as far as is known
+        self.typical = 0.3       # seconds that the manager usually takes
+        self.owed = False        # the database may be out of date
+        self.carried = False     # since then the tree has been replaced by a copy, with its database
+        self.unread = False      # it was updated in a copied tree and had no reason to read the files
+        self.in_place = False    # a file was edited, which the times of directories never show
+        self.uncertain = False   # the manager was killed and may refuse to work
+        self.answers = {}        # the last answers of importlib.metadata
         self.counts = collections.Counter()
         self.events = collections.deque(maxlen=HISTORY)
         self.findings = []
@@ -126,7 +123,7 @@ class History:
         self.event.extend(words)
         self.counts.update(word for word in words if word.islower() and word.isalpha())
 
-    # -- what happens -----------------------------------------------------
+    # -- steps -------------------------------------------------------------
 
     def change(self):
         name = self.random.choice(tiny_packages.NAMES)
@@ -168,11 +165,11 @@ class History:
             self.say("nothing to edit,")
 
     def manage(self, command, package):
-        """Runs the manager; what a killed run has left behind is cleared away as users do it."""
+        """Run the manager; the remains of a killed run are removed as users would do it."""
         self.manager.recover()
         way = self.random.choices(list(SHARES), SHARES.values())[0]
         began = time.monotonic()
-        # Whoever of its processes still lives holds the pipe open.
+        # Surviving child processes hold the pipe open.
         child = subprocess.Popen(command, env=self.manager.env, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  start_new_session=True)
@@ -191,7 +188,7 @@ class History:
         return way
 
     def kill(self, child):
-        """At any moment of what it usually takes."""
+        """Kill the process at a random moment of its usual run time."""
         time.sleep(self.random.uniform(0, self.typical))
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
@@ -205,7 +202,7 @@ class History:
         self.installed.pop(package.name, None)
 
     def watch(self, child):
-        """Updates and questions while the manager works, at random moments."""
+        """Run updates and queries at random moments while the manager works."""
         while child.poll() is None:
             time.sleep(self.random.uniform(0, self.typical / 4))
             if self.random.random() < 0.5:
@@ -214,7 +211,7 @@ class History:
                 self.ask(self.random.choice(LEVELS), "3.12")
 
     def stop(self, child):
-        """An update between the making of a distribution's directory and that of its files."""
+        """Run an update between the creation of a distribution's directory and of its files."""
         for _ in range(STOPS):
             before = self.stamp_on_disk()
             while child.poll() is None and self.stamp_on_disk() == before:
@@ -266,13 +263,13 @@ class History:
 
     def update(self, *options):
         done = self.entrydb.run(["update", "--quiet", *options, *self.manager.update_arguments])
-        # A directory may go while it is read: then it says so, and the next one is right.
+        # A directory may vanish while it is read: this is reported, and the next update is right.
         if done.returncode not in (0, 3):
             raise Broken(f"update: {done.returncode}: {done.stderr.decode(errors='replace')}")
 
     def rest(self):
-        """Seconds later somebody updates: nothing is watched any more. In a tree that was carried
-        all must be read, since sizes and times prove little there."""
+        """Update after a pause, so that no row is watched. In a copied tree all files must be read again, since
+        sizes and times prove little there."""
         self.counts["rested"] += 1
         self.clear_away()
         time.sleep(REST_SECONDS)
@@ -280,7 +277,7 @@ class History:
         self.owed = self.carried = self.unread = self.in_place = False
 
     def clear_away(self):
-        """The remains of killed runs, which would hide all that comes after them."""
+        """Remove the remains of killed runs, which would hide all later changes."""
         present = {f"{package.stem}.dist-info" for package in self.installed.values()}
         for path in glob.glob(f"{self.manager.site}/*.dist-info"):
             if os.path.basename(path) not in present:
@@ -320,7 +317,7 @@ class History:
             self.owed = self.unread = self.in_place = False
 
     def is_hidden(self):
-        """No later change of the site directory would show what was missed."""
+        """No later change of the site directory would reveal the missed change."""
         return self.carried or self.unread or self.in_place
 
     def cannot_show(self):
@@ -328,11 +325,11 @@ class History:
                 or self.looks_the_same())
 
     def looks_the_same(self):
-        """As before the step, in a tree that was carried."""
+        """The copied tree looks the same as before the step."""
         return self.carried and self.outlines() == self.outlined
 
     def outlines(self):
-        """By which a distribution is known again in a tree that was carried."""
+        """The sizes and times by which distributions in a copied tree are recognized."""
         found = {}
         for path in glob.glob(f"{self.manager.site}/*.dist-info/*"):
             if os.path.basename(path) in ("METADATA", "entry_points.txt"):
@@ -349,7 +346,7 @@ class History:
         return status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
     def stamp_in_database(self):
-        """The times of the site directory, as the published database has them."""
+        """The times of the site directory in the published database."""
         site = self.manager.site
         wanted = "SELECT path, mtime, ctime, inode FROM root WHERE settled"
         with contextlib.suppress(sqlite3.Error):
@@ -378,7 +375,7 @@ class History:
 
 
 def edit_in_place(path):
-    """At the same size, so that the times of the file alone tell of it."""
+    """Write in place with the same size, so that only the times of the file change."""
     with open(path, "r+b") as stream:
         text = stream.read()
         stream.seek(0)
@@ -399,7 +396,7 @@ _has_hooks = None
 
 
 def has_hooks():
-    """An entrydb without --hook is asked for a plain update."""
+    """Does entrydb support --hook? Otherwise plain updates are run."""
     global _has_hooks
     if _has_hooks is None:
         done = subprocess.run([program.default_program(), "--help"], capture_output=True,
@@ -409,7 +406,7 @@ def has_hooks():
 
 
 class Result:
-    """What became of one manager's history."""
+    """The result of one manager's history."""
 
     def __init__(self, name):
         self.name = name
@@ -437,9 +434,9 @@ class Result:
 
 
 def run_all(options):
-    """name -> Result, of all managers side by side."""
+    """Run all managers concurrently; returns name -> Result."""
     interpreters = reference.one_per_minor(reference.interpreters())
-    # The oldest and the newest: their rules differ.
+    # The oldest and the newest, whose rules differ.
     interpreters = interpreters[:-1][:1] + interpreters[-1:]
     results = {name: Result(name) for name in options.managers}
     if not interpreters:

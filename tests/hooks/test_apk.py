@@ -1,9 +1,9 @@
-"""apk, the real one where there is one, with the files of hooks/apk in a root of its own.
+"""The package for Alpine Linux: hooks/apk installed by the real apk, if available, in a separate root.
 
-What APKBUILD says is run by a shell as abuild would run it, and packed in the format of
-apk 2, which apk 3 reads, too. ENTRYDB_TEST_APK names an apk; otherwise it is looked for
-on PATH. Without it, the globs are held against a tree by the rules that apk has. Where there
-is an abuild, it judges APKBUILD itself.
+The functions of APKBUILD are run by a shell as abuild would do, and their files are packed in the
+format of apk 2, which apk 3 reads, too. ENTRYDB_TEST_APK names an apk, otherwise it is searched on PATH.
+Without apk, the trigger globs are matched against a tree by apk's rules. If abuild is installed, it
+checks APKBUILD itself.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ from target_root import RootTest, package, support
 HOOKS = f"{support.TOP}/hooks/apk"
 SHELLS = ("dash", "bash", "busybox ash")
 SCRIPTS = {"post-install": ".post-install", "post-deinstall": ".post-deinstall", "trigger": ".trigger"}
-ABUILD_SPLITS = ("dev", "doc", "libs", "pyc", "static", "systemd")  # that it knows by itself
+ABUILD_SPLITS = ("dev", "doc", "libs", "pyc", "static", "systemd")  # subpackages that abuild supports without a function
 FNM_PATHNAME = 1
 LONG = "ENTRYDB_TEST_LONG" in os.environ
 SITE = "/usr/lib/python3.12/site-packages"
@@ -36,7 +36,7 @@ def apk_program():
 
 
 def variable(name, place=HOOKS):
-    """Of APKBUILD."""
+    """The value of a variable in APKBUILD."""
     return subprocess.run(["sh", "-c", f'. ./APKBUILD && printf %s "${name}"'], cwd=place,
                           stdout=subprocess.PIPE, text=True, check=True).stdout
 
@@ -44,7 +44,7 @@ def variable(name, place=HOOKS):
 # --- packages of apk 2: two gzip members, control and data ---
 
 def segment(members, end):
-    """end: with the blocks that end a tar, which only the last segment has."""
+    """end: whether to add the blocks that end a tar, which only the last segment has."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, data, mode in members:
@@ -62,7 +62,7 @@ def segment(members, end):
 
 
 def with_directories(tree):
-    """(name, data, mode), parents first, as apk wants them."""
+    """(name, data, mode), parents first, as apk requires."""
     members = {}
     for path, (data, mode) in sorted(tree.items()):
         parts = path.split("/")
@@ -85,8 +85,8 @@ def write_apk(path, name, version, tree, scripts=(), triggers=""):
 
 
 def staged(directory):
-    """The files of a directory, as write_apk() wants them; what is a link becomes a file, but for
-    that to the program, which another package has."""
+    """The files of a directory in the form of write_apk(); links become files, except the link to the
+    program, which is in another package."""
     tree = {}
     for place, _, names in os.walk(directory):
         for path in filter(os.path.exists, (f"{place}/{name}" for name in names)):
@@ -133,7 +133,7 @@ class Apk(managers.Manager):
 # --- without apk ---
 
 class Files(unittest.TestCase):
-    def test_shells_read_them(self):
+    def test_shell_syntax(self):
         tried = 0
         for shell in SHELLS:
             if shutil.which(shell.split()[0]):
@@ -143,12 +143,12 @@ class Files(unittest.TestCase):
                         subprocess.run([*shell.split(), "-n", f"{HOOKS}/{name}"], check=True)
         self.assertTrue(tried, "no shell to try")
 
-    def test_scripts_are_there(self):
+    def test_scripts_exist(self):
         for name in [*variable("install").split(), variable("triggers").split("=")[0]]:
             self.assertTrue(os.access(f"{HOOKS}/{name}", os.X_OK), name)
 
     def test_fields(self):
-        """What abuild wants to be there, and what it can do by itself."""
+        """The fields that abuild requires, and subpackages that it supports."""
         for name in ("pkgname", "pkgver", "pkgrel", "pkgdesc", "url", "arch", "license", "source",
                      "sha512sums"):
             self.assertTrue(variable(name), name)
@@ -164,13 +164,13 @@ class Files(unittest.TestCase):
         self.assertLessEqual(set(SPLIT.values()), set(functions))
 
     @unittest.skipUnless(shutil.which("abuild"), "there is no abuild")
-    def test_abuild_takes_it(self):
+    def test_abuild_accepts_it(self):
         place = support.make_directory(self)
         target_root.pack_recipes(place)
         subprocess.run(["abuild", "-F", "validate"], cwd=place, check=True)
 
     def test_globs(self):
-        """By the C library's fnmatch, as apk does it: a * stops at a slash."""
+        """Matched by fnmatch() of the C library, as in apk: a * stops at a slash."""
         library = ctypes.CDLL(None)
         globs = variable("triggers").split("=", 1)[1].split(":")
         for path, expected in ((SITE, True), (f"{SITE}/spam-1.0.dist-info", True),
@@ -183,11 +183,11 @@ class Files(unittest.TestCase):
             self.assertEqual(found, expected, path)
 
 
-# --- with it ---
+# --- with apk ---
 
-# Where a package has files of its own, its function says which, by amove.
+# Subpackages with their own files have a function that calls amove.
 SPLIT = {"entrydb-fleet": "fleet", "py3-entrydb": "python"}
-# The compiler's flags are abuild's own.
+# abuild sets the compiler's flags.
 ABUILD = """
 export CFLAGS="-Os -fstack-clash-protection -Wformat -Werror=format-security"
 export CXXFLAGS="$CFLAGS -D_GLIBCXX_ASSERTIONS=1" LDFLAGS="-Wl,--as-needed,-O1,--sort-common"
@@ -207,7 +207,7 @@ cd "$pkgdir"
 
 
 def make_packages(place):
-    """APKBUILD's functions as abuild calls them; then its scripts and triggers are packed."""
+    """Run APKBUILD's functions as abuild does; then pack its scripts and triggers."""
     with tarfile.open(f"{place}/entrydb-{target_root.version()}.tar.xz") as archive:
         archive.extractall(place)
     target_root.build(["bash", "-ec", ABUILD, "bash", place], place,
@@ -237,7 +237,7 @@ class ApkTest(RootTest):
 
     def furnish(self):
         super().furnish()
-        # What Python's own package has there.
+        # Files of the package of Python.
         self.run_manager(self.manager.command("add", "--initdb", "--arch", "noarch", self.make_apk(
             "python3", {f"{SITE}/README.txt": b""})))
 
@@ -256,8 +256,8 @@ class ApkTest(RootTest):
 class Package(target_root.SharedPackage, ApkTest):
     set_aside = ["", "/entry_points.db.removed"]
 
-    def test_without_a_trace(self):
-        """All packages, with what the program and Python write, come and go, but for the audit trail."""
+    def test_removal_is_complete(self):
+        """Removing all packages leaves nothing, not even files written by entrydb and Python, but the audit trail."""
         before = self.files()
         self.check_quiet(self.install_entrydb())
         for name in SPLIT:
@@ -268,8 +268,8 @@ class Package(target_root.SharedPackage, ApkTest):
         self.assertEqual(sorted(self.files() - before), [self.state + each for each in self.set_aside])
 
     @unittest.skipUnless(LONG, "builds the packages once more: only with --long")
-    def test_built_again_elsewhere(self):
-        """Times, owners and order are abuild's; what it packs is the same."""
+    def test_reproducible(self):
+        """abuild controls times, owners and order; the packed contents are the same."""
         again = target_root.another_place(self)
         make_packages(again)
         for name in ("entrydb", *SPLIT):
@@ -284,10 +284,10 @@ class Transactions(target_root.SharedTransactions, ApkTest):
         return self.make_apk("other", {"usr/lib/python3.12/os.py": b"", "usr/share/other/METADATA": b""})
 
     def check_failure_told(self, broken, output):
-        """apk says nothing of it."""
+        """apk does not report it."""
         self.assertNotIn("ERROR", output)
 
-    def test_egg_that_is_a_file(self):
+    def test_egg_file(self):
         path = self.make_apk("egg", {f"{SITE}/egg-1.egg-info":
                                      support.metadata("egg", "1").encode()})
         self.install_file(path)
@@ -295,8 +295,8 @@ class Transactions(target_root.SharedTransactions, ApkTest):
         self.remove_named("egg")
         self.check()
 
-    def test_input_is_left_alone(self):
-        """It may be the rest of the caller's script."""
+    def test_stdin_is_not_read(self):
+        """It may be the rest of the calling script."""
         command = self.manager.install(package("alpha"))
         done = subprocess.run(["sh", "-c", '"$@"; cat', "sh", *command], env=self.manager.env,
                               input=b"the rest\n", stdout=subprocess.PIPE, check=True,

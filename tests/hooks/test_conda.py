@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The plugin of conda: it is registered, it updates, and it never breaks its host.
+"""The conda plugin registers itself, updates the database, and never breaks conda.
 
-Most tests run it in a stand-in for conda, whose interface is changed in each way that it
-may change. The real conda is used where pip or PATH has one.
+Most tests run it in a substitute for conda, whose interface is varied in the ways it might change. The
+real conda is used if pip or PATH provides one.
 """
 
 import os
@@ -17,7 +17,7 @@ import support
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PLUGIN = f"{TOP}/hooks/conda"
 
-# What of conda the plugin uses.
+# The part of conda that the plugin uses.
 HOOKIMPL = "def hookimpl(function):\n    function.is_hook = True\n    return function\n"
 TYPES = """
 class CondaPostCommand:
@@ -26,7 +26,7 @@ class CondaPostCommand:
 """
 CONTEXT = "class context:\n    target_prefix = '/the/prefix'\n"
 
-# As conda does: a plugin that cannot be imported fails the command.
+# As in conda, a plugin that cannot be imported makes the command fail.
 HOST = """
 import entrydb_conda as plugin
 found = list(plugin.conda_post_commands())
@@ -51,7 +51,7 @@ class PluginTest(unittest.TestCase):
         support.write(path, text)
 
     def conda(self, plugins=HOOKIMPL, types=TYPES, context=CONTEXT):
-        """A stand-in; None leaves a module out."""
+        """A substitute for conda; None leaves a module out."""
         self.write("conda/__init__.py", "")
         for file, text in (("conda/plugins/__init__.py", plugins),
                            ("conda/plugins/types.py", types),
@@ -74,22 +74,22 @@ class PluginTest(unittest.TestCase):
         except FileNotFoundError:
             return ""
 
-    def test_as_it_is(self):
+    def test_current_interface(self):
         self.conda()
         self.assertEqual(self.run_host(), ("hook 1", ""))
         self.assertEqual(self.called(), "update --hook conda /the/prefix\n")
 
-    def test_the_older_place(self):
+    def test_older_module(self):
         self.conda(plugins=HOOKIMPL + TYPES, types=None)
         self.assertEqual(self.run_host(), ("hook 1", ""))
         self.assertIn("/the/prefix", self.called())
 
-    def test_no_such_class(self):
+    def test_missing_class(self):
         self.conda(types="")
         self.assertEqual(self.run_host(), ("hook 0", ""))
         self.assertIn("CondaPostCommand", self.run_host("--verbose")[1])
 
-    def test_another_signature(self):
+    def test_other_signature(self):
         self.conda(types="class CondaPostCommand:\n    def __init__(self, name):\n        pass\n")
         self.assertEqual(self.run_host(), ("hook 0", ""))
 
@@ -97,7 +97,7 @@ class PluginTest(unittest.TestCase):
         self.conda(plugins="")
         self.assertEqual(self.run_host(), ("no hook 1", ""))
 
-    def test_an_import_that_fails_otherwise(self):
+    def test_raising_import(self):
         self.conda(plugins="raise RuntimeError('deprecated')", types=None)
         self.assertEqual(self.run_host(), ("no hook 0", ""))
 
@@ -115,7 +115,7 @@ class PluginTest(unittest.TestCase):
 
 
 class RealCondaTest(unittest.TestCase):
-    def test_conda_runs_with_the_plugin(self):
+    def test_real_conda(self):
         conda = shutil.which("conda")
         if conda is None:
             self.skipTest("no conda on PATH, and the package index has none")

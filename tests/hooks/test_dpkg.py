@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The Debian package keeps the system's database in step, whatever apt and dpkg do.
+"""The Debian package keeps the system's database up to date, whatever apt and dpkg do.
 
-Real apt-get and dpkg install, reinstall, upgrade and remove real packages in a small
-Debian (debian_root.py). After each step the database alone, without a look at the disk,
-must say what that Debian's Python says. Then the program is broken in every way, and apt
-must not notice.
+Real apt-get and dpkg install, reinstall, upgrade and remove real packages in a small Debian
+(debian_root.py). After each step the database alone, without a look at the disk, must agree with the
+Python of that Debian. Then the program is made to fail in every way, and apt must not be affected.
 """
 
 import contextlib
@@ -27,10 +26,10 @@ from tiny_packages import Package
 
 PROGRAM = "/usr/bin/entrydb"
 SWITCH = "/etc/entrydb/no-dpkg-hook"
-BEFORE = f"{target_root.version()}-0"  # a version before that of the package
+BEFORE = f"{target_root.version()}-0"  # an older version of the package
 KILLED_AFTER = (0, 0.002, 0.005, 0.01, 0.02)  # seconds
 HOOK_WAITS = 10  # seconds, for the lock
-PATIENCE = 120   # and what an apt run may take beside that, on a busy machine
+PATIENCE = 120   # the additional time of an apt run on a busy machine
 
 deb = debs = place = archive = root_with_entrydb = None
 
@@ -48,13 +47,13 @@ def setUpModule():
 
 
 class Module:
-    """Stands for this module where directories are made that last as long as a test."""
+    """Stands for this module in make_directory(): the directories live as long as the module."""
 
     addCleanup = staticmethod(unittest.addModuleCleanup)
 
 
 class DpkgTest(unittest.TestCase):
-    """A root with entrydb in it; each test leaves it as it was."""
+    """A root with entrydb in it; each test leaves it unchanged."""
 
     @classmethod
     def make_root(cls):
@@ -71,31 +70,31 @@ class DpkgTest(unittest.TestCase):
     # -- steps --
 
     def apt(self, *words, root=None, **how):
-        """A run of apt-get, which must go well and leave nothing half done."""
+        """Run apt-get, which must succeed and leave no package half-configured."""
         done = (root or self.root).run("apt-get", "-y", "--allow-downgrades", *words, **how)
         self.assertEqual(done.returncode, 0, debian_root.text_of(done))
         self.assertEqual(self.root.text("dpkg", "--audit"), "")
         return debian_root.text_of(done)
 
     def tiny(self, name="alpha", version="1.0", build=1):
-        """A tiny .deb in the root; its path there."""
+        """Create a tiny .deb in the root; returns its path there."""
         return self.root.put(self.maker.deb(Package(name, version, build)))
 
     @contextlib.contextmanager
     def refreshed(self, *expected):
-        """What dpkg is to run of the package meanwhile: "trigproc", "configure"."""
+        """Expect these runs of the package's postinst meanwhile: "trigproc", "configure"."""
         before = len(self.root.refreshes())
         yield
         self.assertEqual(self.root.refreshes()[before:], list(expected))
 
-    # -- what is then true --
+    # -- checks --
 
     def difference(self, *options):
         return program.difference(self.root.python_answer(self.path),
                                   self.root.listed(self.rules, self.path, *options))
 
     def check_in_step(self):
-        """Also that the first question is answered without a look at the distributions."""
+        """The database is up to date, and the first query does not check the distributions."""
         states = [json.loads(line)["state"] for line in self.root.text("entrydb", "status", "--json", "--path",
                                                                        SITE).splitlines()]
         self.assertEqual(states, ["fresh"])
@@ -103,8 +102,8 @@ class DpkgTest(unittest.TestCase):
         self.assertIsNone(self.difference("--fresh", "trust"))
         self.assertEqual(support.leftovers(self.on_disk(DATABASE)), [])
 
-    def check_right_anyway(self):
-        """The database is behind, and the answer is right all the same."""
+    def check_right_without_database(self):
+        """The database is out of date, but the answer is right."""
         self.assertIsNotNone(self.difference("--fresh", "trust"))
         self.assertIsNone(self.difference())
 
@@ -112,32 +111,32 @@ class DpkgTest(unittest.TestCase):
         return self.root.on_disk(path)
 
     def values(self, name):
-        """Of the entry points called so, in the database alone."""
+        """The values of the entry points with this name, from the database alone."""
         return [row[2] for row in self.root.listed(self.rules, self.path, "--fresh", "trust").rows
                 if row[1] == name]
 
 
 class ThePackage(DpkgTest):
-    """What is in it; entrydb is not yet installed."""
+    """The contents of the package, before entrydb is installed."""
 
     @classmethod
     def make_root(cls):
         return Root.unpack(cls, archive)
 
     def test_installed_together_with_others(self):
-        """dpkg runs "configure", maybe before the other packages' own, and last what that asks for."""
+        """dpkg may run "configure" before that of the other packages; the trigger runs last."""
         with self.refreshed("configure", "trigproc"):
             self.apt("install", self.entrydb, *PACKAGES)
         self.check_in_step()
         self.assertGreater(len(self.root.python_answer(self.path)["rows"]), 10)
 
-    def test_nothing_is_hidden_from_lintian(self):
+    def test_no_lintian_overrides(self):
         for file in debs.values():
             contents = debian_root.text_of(debian_root.must(["dpkg-deb", "--contents", file]))
             self.assertNotIn("lintian/overrides", contents)
 
     def test_hardened(self):
-        """What debhelper asks the compiler for has reached it."""
+        """The hardening flags that debhelper requests have reached the compiler."""
         for name, path in (("entrydb", PROGRAM[1:]), ("libentrydb0", "usr/lib/*/libentrydb.so.0.*")):
             raw = f"{self.scratch}/{name}"
             debian_root.must(["dpkg-deb", "--extract", debs[name], raw])
@@ -149,7 +148,7 @@ class ThePackage(DpkgTest):
             self.assertIn("__stack_chk_fail", names)
             self.assertIn("_chk@", names)
 
-    def test_no_noisy_or_foreign_scripts(self):
+    def test_maintainer_scripts(self):
         control = f"{self.scratch}/control"
         debian_root.must(["dpkg-deb", "--control", deb, control])
         for script in ("postinst", "postrm"):
@@ -158,8 +157,8 @@ class ThePackage(DpkgTest):
         if shutil.which("shellcheck"):
             debian_root.must(["shellcheck", f"{control}/postinst", f"{control}/postrm"])
 
-    def test_triggers_cover_the_path_of_python(self):
-        """Where dpkg puts distributions, on this release and on later ones, the trigger looks."""
+    def test_triggers_cover_sys_path(self):
+        """The trigger watches the directories of distributions in this release and in later ones."""
         watched = self.watched()
         later = [f"{top}/{python}/{site}" for top in ("/usr/lib", "/usr/local/lib")
                  for python in ("python3.16", "pypy3.10") for site in ("dist-packages", "site-packages")]
@@ -175,7 +174,7 @@ class ThePackage(DpkgTest):
 
 
 class AllPackages(DpkgTest):
-    """The program, the library and the module: upgraded, used, and purged without a trace."""
+    """The program, the library and the module are upgraded, used, and purged without a trace."""
 
     @classmethod
     def make_root(cls):
@@ -195,14 +194,14 @@ class AllPackages(DpkgTest):
         self.assertEqual(sorted(self.files() - before), [])
 
     def check_the_packages_own_test(self):
-        """The one that needs no compiler."""
+        """The package's autopkgtest that needs no compiler."""
         done = self.root.run(self.root.put(f"{support.TOP}/hooks/dpkg/tests/installed"))
         self.assertEqual(done.returncode, 0, debian_root.text_of(done))
         self.assertIn("markdown.extensions", self.root.text(
             "python3", "-c", "import entrydb; print(entrydb.entry_points().groups)"))
 
     def files(self):
-        """All but what the package manager keeps for itself, and what the tests put there."""
+        """The files of the root, except those of the package manager and of the tests."""
         found = set()
         for directory, names, files in os.walk(self.root.path):
             names[:] = [name for name in names if name not in ("proc", "srv", "__pycache__")]
@@ -212,7 +211,7 @@ class AllPackages(DpkgTest):
 
 
 class Steps(DpkgTest):
-    """What apt and dpkg do, one refresh for each run."""
+    """Each run of apt or dpkg refreshes the database once."""
 
     def test_packages_of_the_distribution(self):
         for words in (["install", *PACKAGES], ["install", "--reinstall", PACKAGES[0]],
@@ -221,7 +220,7 @@ class Steps(DpkgTest):
                 self.apt(*words)
                 self.check_in_step()
 
-    def test_the_audit_trail_names_command_and_distributions(self):
+    def test_audit_trail(self):
         seen = len(self.root.events())
         self.apt("install", PACKAGES[1], self.tiny("gamma_delta"))
         events = self.root.events()[seen:]
@@ -236,7 +235,7 @@ class Steps(DpkgTest):
         self.assertIn(f"\tdpkg: apt-get purge {PACKAGES[1]} ", log)
 
     def test_upgrade_and_downgrade(self):
-        """The second step changes no time of the site directory: only a trigger tells."""
+        """The second step changes no time of the site directory: only the trigger notices it."""
         steps = (("1.0", 1), ("1.0", 2), ("1.1", 1), ("1.0", 3), ("2.0", 2), ("1.0", 1))
         for version, build in steps:
             with self.subTest(version=version, build=build), self.refreshed("trigproc"):
@@ -257,7 +256,7 @@ class Steps(DpkgTest):
         self.check_in_step()
 
     def test_dpkg_from_outside(self):
-        """dpkg itself enters the root, where there is no /proc."""
+        """The host's dpkg enters the root, which has no /proc."""
         package = self.maker.deb(Package("alpha", "1.1", 2))
         debian_root.must(["dpkg", f"--root={self.root.path}", "-i", package],
                          env=debian_root.ENVIRONMENT)
@@ -265,8 +264,8 @@ class Steps(DpkgTest):
         self.assertEqual(self.root.events()[-1][4], "dpkg")
         self.apt("purge", "python3-alpha")
 
-    def test_nothing_of_the_caller_is_touched(self):
-        """Neither the virtual environment nor the home of whoever runs apt."""
+    def test_environment_of_the_caller_is_ignored(self):
+        """Neither the virtual environment nor the home of the user who runs apt is touched."""
         venv = self.on_disk("/srv/venv")
         home = self.on_disk("/srv/home")
         for prefix in (venv, f"{home}/.local"):
@@ -298,7 +297,7 @@ class Steps(DpkgTest):
         os.makedirs(os.path.dirname(self.on_disk(SWITCH)))
         support.write(self.on_disk(SWITCH), "")
         self.apt("install", self.tiny())
-        self.check_right_anyway()
+        self.check_right_without_database()
         os.remove(self.on_disk(SWITCH))
         self.apt("install", "--reinstall", self.tiny())
         self.check_in_step()
@@ -306,7 +305,7 @@ class Steps(DpkgTest):
 
 
 class OfEntrydbItself(DpkgTest):
-    """Its package is upgraded, removed and purged."""
+    """The package of entrydb itself is upgraded, removed and purged."""
 
     def test_upgrade(self):
         newer = self.root.put(debian_root.renumbered(deb, "99.0", support.make_directory(self)),
@@ -319,7 +318,7 @@ class OfEntrydbItself(DpkgTest):
         self.apt("purge", "python3-alpha")
 
     def test_remove_and_install_again(self):
-        """Nobody reads what nobody keeps in step; the audit trail comes back."""
+        """Removal deletes the database, which nothing would update; the audit trail is restored."""
         seen = self.root.events()
         self.assertTrue(seen)
         self.apt("remove", "entrydb")
@@ -338,7 +337,7 @@ class OfEntrydbItself(DpkgTest):
             self.apt("install", self.entrydb)
             self.check_in_step()
 
-    def test_purge_of_what_cannot_be_deleted(self):
+    def test_purge_of_undeletable_database(self):
         here = self.root.mounted(PROC, f"-t tmpfs -o ro tmpfs {STATE}")
         self.apt("purge", "entrydb", root=here)
         self.apt("install", self.entrydb)
@@ -346,7 +345,7 @@ class OfEntrydbItself(DpkgTest):
 
 
 class Broken(DpkgTest):
-    """A database is an index: nothing that becomes of it may be apt's trouble."""
+    """A database is an index: its failure must not affect apt."""
 
     def setUp(self):
         self.good = self.on_disk(f"{PROGRAM}.good")
@@ -354,7 +353,7 @@ class Broken(DpkgTest):
         self.addCleanup(self.recover)
 
     def recover(self):
-        """As a new version of the package would: and the next run of apt finds all in order."""
+        """Recover as a new version of the package would: the next run of apt succeeds."""
         if os.path.exists(self.good):
             os.rename(self.good, self.on_disk(PROGRAM))
         self.root.text("dpkg", "-P", "python3-alpha", "python3-beta-tools")
@@ -368,38 +367,38 @@ class Broken(DpkgTest):
         os.replace(self.good, self.on_disk(PROGRAM))
 
     def check_harmless(self, root=None, **how):
-        """Two runs of apt, with nothing recorded of them; then one that is."""
+        """Two runs of apt that are not recorded, then one that is."""
         for name in ("alpha", "Beta.tools"):
             said = self.apt("install", self.tiny(name), root=root, **how)
             self.assertIn("entrydb: the update ended with status ", said)
         self.work()
-        self.check_right_anyway()
+        self.check_right_without_database()
 
-    def test_it_fails(self):
+    def test_program_fails(self):
         self.replace_program("#!/bin/sh\necho broken >&2\nexit 1\n")
         self.check_harmless()
 
-    def test_it_crashes(self):
+    def test_program_crashes(self):
         self.replace_program("#!/bin/sh\nkill -SEGV $$\n")
         self.check_harmless()
 
-    def test_it_is_killed(self):
+    def test_program_is_killed(self):
         self.replace_program("#!/bin/sh\nkill -KILL $$\n")
         self.check_harmless()
 
-    def test_it_is_no_program(self):
+    def test_program_is_not_executable_code(self):
         self.replace_program(b"\x7fELF and nothing more")
         self.check_harmless()
 
-    def test_it_may_not_be_run(self):
+    def test_program_without_permission(self):
         self.replace_program("", 0o644)
         self.check_harmless()
 
-    def test_it_is_missing(self):
+    def test_program_is_missing(self):
         self.check_harmless()
 
-    def test_it_hangs(self):
-        """apt waits for it no longer than the script says; here, a second."""
+    def test_program_hangs(self):
+        """apt waits no longer than the limit in the script, here a second."""
         script = self.on_disk("/var/lib/dpkg/info/entrydb.postinst")
         text = support.read(script)
         self.addCleanup(support.write, script, text)
@@ -407,8 +406,8 @@ class Broken(DpkgTest):
         self.replace_program("#!/bin/sh\nexec sleep 1000\n")
         self.check_harmless(timeout=PATIENCE)
 
-    def test_killed_at_its_work(self):
-        """After every one the old database or the new one is there, whole."""
+    def test_killed_while_updating(self):
+        """After each kill, the old or the new database is there, complete."""
         for delay in KILLED_AFTER:
             self.replace_program(f'#!/bin/sh\n{PROGRAM}.good "$@" &\n'
                                  f"sleep {delay}\nkill -KILL $!\nkill -KILL $$\n")
@@ -417,20 +416,20 @@ class Broken(DpkgTest):
                 self.assertTrue(support.is_sound(self.on_disk(DATABASE)))
 
     def test_endless_input(self):
-        """`yes | apt-get install`: whoever drains that waits for ever."""
+        """`yes | apt-get install`: reading to the end of stdin would never finish."""
         self.work()
         yes = subprocess.Popen(["yes"], stdout=subprocess.PIPE)
         self.addCleanup(support.end, yes)
         self.apt("install", self.tiny(), stdin=yes.stdout, timeout=PATIENCE)
         self.check_in_step()
 
-    def test_somebody_holds_the_lock(self):
+    def test_lock_is_held(self):
         self.work()
         with open(self.on_disk(f"{DATABASE}.lock"), "a", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             said = self.apt("install", self.tiny(), timeout=HOOK_WAITS + PATIENCE)
         self.assertIn("entrydb: ", said)
-        self.check_right_anyway()
+        self.check_right_without_database()
 
     def test_full_disk(self):
         self.check_unwritable("size=32k", " full")
@@ -439,14 +438,14 @@ class Broken(DpkgTest):
         self.check_unwritable("ro", "Read-only file system")
 
     def check_unwritable(self, options, reason):
-        """One line says what could not be done, and the answer is right all the same."""
+        """One line reports the failure, and answers remain right."""
         self.work()
         mounts = (PROC, f"-t tmpfs -o {options} tmpfs {STATE}")
         said = self.apt("install", self.tiny(), root=self.root.mounted(*mounts))
         lines = [line for line in said.splitlines() if line.startswith("entrydb: ")]
         self.assertEqual(len(lines), 1, said)
         self.assertIn(reason, lines[0])
-        self.check_right_anyway()
+        self.check_right_without_database()
 
     def test_damaged_database(self):
         self.work()
@@ -457,7 +456,7 @@ class Broken(DpkgTest):
 
 
 class Chrootless(DpkgTest):
-    """This system's dpkg installs into another one, and this system's program indexes it."""
+    """The host's dpkg and entrydb install and index in another system's root."""
 
     def test_another_root(self):
         target = "/srv/target"
@@ -481,7 +480,7 @@ class Chrootless(DpkgTest):
         self.assertTrue(os.path.exists(self.on_disk(DATABASE)))
 
     def status(self):
-        """As if the libraries were there: dpkg runs no trigger of what lacks one."""
+        """A dpkg status in which the libraries are installed: dpkg runs no trigger with missing dependencies."""
         packages = support.read(self.on_disk("/var/lib/dpkg/status")).split("\n\n")
         return "\n\n".join(each for each in packages if not each.startswith("Package: entrydb\n"))
 

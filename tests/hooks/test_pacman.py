@@ -1,8 +1,8 @@
-"""pacman, the real one, with the package of hooks/pacman/PKGBUILD installed in a root of its own.
+"""The package for Arch Linux: hooks/pacman/PKGBUILD installed by the real pacman in a separate root.
 
-makepkg makes the packages; pacman runs its hook inside the root. After each transaction
-the database alone has to say what importlib.metadata finds. The packages' own tests, and link-time
-optimization as Arch Linux has it, are for the long run.
+makepkg builds the packages, and pacman runs its hook inside the root. After each transaction the
+database alone must agree with importlib.metadata. The packages' own tests, and link-time optimization
+as on Arch Linux, run in the long form only.
 """
 
 import glob
@@ -34,7 +34,7 @@ BULK = 1000  # distributions; pacman sends their names to the hook
 
 
 def packages(place):
-    """The files of all that makepkg makes."""
+    """The files that makepkg built."""
     return sorted(glob.glob(f"{place}/*.pkg.tar"))
 
 
@@ -47,7 +47,7 @@ def members(path):
     return done.stdout.splitlines()
 
 
-# What Arch Linux asks of the compiler, but for what not all processors have.
+# Arch Linux's compiler flags, except those for particular processors.
 FLAGS = """
 CFLAGS="-O2 -pipe -fno-plt -fexceptions -Wp,-D_FORTIFY_SOURCE=3 -Wformat -Werror=format-security"
 CFLAGS+=" -fstack-clash-protection -fno-omit-frame-pointer"
@@ -57,7 +57,7 @@ LDFLAGS="-Wl,-O1 -Wl,--sort-common -Wl,--as-needed -Wl,-z,relro -Wl,-z,now"
 
 
 def makepkg_configuration(place):
-    """This machine's, with what Arch Linux has beside it; as to link time, in the long run."""
+    """This machine's makepkg.conf with Arch Linux's options; link-time optimization in the long form."""
     path = f"{place}/makepkg.conf"
     more = "OPTIONS+=(lto)\nLTOFLAGS=-flto=auto\n" if LONG else ""
     support.write(path, f". /etc/makepkg.conf\nOPTIONS+=(strip !debug){FLAGS}{more}")
@@ -65,7 +65,7 @@ def makepkg_configuration(place):
 
 
 def make_packages(place, *words):
-    """Of the recipes that lie there. makepkg refuses to work for root."""
+    """Build packages from the recipes in the directory, as a user, since makepkg refuses to work for root."""
     os.chown(place, support.STRANGER, support.STRANGER)
     env = {"PATH": os.environ["PATH"], "HOME": place, "LC_ALL": "C.UTF-8", "PKGEXT": ".pkg.tar",
            "PKGDEST": place, "BUILDDIR": place, "PACKAGER": "x",
@@ -75,8 +75,8 @@ def make_packages(place, *words):
 
 
 def contents(path):
-    """All that is in a package, in its order; but for the directories that it was built in, which
-    makepkg writes down so that others can build it in the same."""
+    """The contents of a package in order, except for the directories it was built in, which makepkg records
+    so that others can reproduce the build."""
     with tarfile.open(path) as archive:
         members = [(each.get_info(), each.isfile() and archive.extractfile(each).read())
                    for each in archive]
@@ -121,15 +121,15 @@ class Package(target_root.SeveralPackages, PacmanTest):
         self.assertEqual(len(module), 3, found["python-entrydb"])
         self.assertFalse([path for path in found["entrydb"] if "site-packages" in path])
 
-    def test_nothing_of_the_build_is_in_them(self):
-        """namcap would say so, where it is at hand; it is no package of Debian."""
+    def test_no_build_directory_in_the_packages(self):
+        """namcap checks this, too, but Debian does not package it."""
         for path in packages(self.built):
             done = subprocess.run(["bsdtar", "-xOf", path, "--exclude", ".BUILDINFO",
                                    "--exclude", ".MTREE"], stdout=subprocess.PIPE, check=True)
             self.assertEqual(done.stdout.count(self.built.encode()), 0, path)
 
-    def test_without_a_trace(self):
-        """All packages, with what the program and Python write, come and go, but for the audit trail."""
+    def test_removal_is_complete(self):
+        """Removing all packages leaves nothing, not even files written by entrydb and Python, but the audit trail."""
         before = self.files()
         self.check_quiet(self.run_manager(self.manager.command("-Udd", *packages(self.built))))
         self.assertTrue(os.path.exists(self.manager.database))
@@ -140,7 +140,7 @@ class Package(target_root.SeveralPackages, PacmanTest):
         self.assertEqual(sorted(self.files() - before), [self.state + each for each in self.set_aside])
 
     @unittest.skipUnless(LONG, "builds the packages once more: only with --long")
-    def test_built_again_elsewhere(self):
+    def test_reproducible(self):
         again = target_root.another_place(self)
         make_packages(again, "--nocheck")
         self.assertEqual(len(packages(again)), len(FILES))
@@ -158,7 +158,7 @@ class Transactions(target_root.MoreTransactions, PacmanTest):
 
     def setUp(self):
         super().setUp()
-        # What Python's own package has there; else the directory would go with the last package.
+        # A file of the package of Python, or the directory would be removed with the last package.
         self.install_file(self.make("python", {f"{self.manager.site_inside.strip('/')}/README.txt": b""}))
 
     def make(self, name, files):
@@ -179,7 +179,7 @@ class Transactions(target_root.MoreTransactions, PacmanTest):
         self.check()
 
     def test_eggs(self):
-        """Older ways to leave metadata: a directory, and a single file."""
+        """Older formats of metadata: an egg-info directory and a single file."""
         for name, path in (("one", "one.egg-info/PKG-INFO"), ("two", "two-1.egg-info")):
             with self.subTest(name):
                 files = {path: support.metadata(name, "1").encode()}
@@ -189,8 +189,8 @@ class Transactions(target_root.MoreTransactions, PacmanTest):
                 self.check()
 
     def check_failure_told(self, broken, output):
-        """pacman tells of it, and goes on."""
-        if broken != "reads nothing":  # there, it depends on who is faster
+        """pacman reports the failure and continues."""
+        if broken != "reads nothing":  # whether it is reported depends on timing
             self.assertIn("error: ", output)
 
     def switch_off(self):
@@ -202,7 +202,7 @@ class Transactions(target_root.MoreTransactions, PacmanTest):
         os.unlink(f"{self.root}/hooks/entrydb.hook")
 
     def test_audit_trail(self):
-        """Of a long command line the trail has verb and packages, not the options before them."""
+        """Of a long command line the verb and the packages are recorded, not the options before them."""
         self.check_audit_trail("pacman: pacman -Udd ", "alpha-{}-1.pkg.tar")
 
 

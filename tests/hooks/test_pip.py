@@ -1,8 +1,7 @@
-"""After every pip, the database is what the disk is, without a command in between.
+"""After every run of pip the database is up to date, without another command.
 
-A real pip in a virtual environment that entrydb is installed and switched on in. After
-each step the rows of the database alone (--fresh trust) must be what importlib.metadata
-finds.
+A real pip runs in a virtual environment in which entrydb is installed and switched on. After each step
+the rows of the database alone (--fresh trust) must agree with importlib.metadata.
 """
 
 import contextlib
@@ -25,11 +24,11 @@ from program import Program, difference
 from tiny_packages import Package
 
 setUpModule = wheels.set_up
-OLD_PIP = "pip==23.1.2"  # the first one that runs on Python 3.12 and later
+OLD_PIP = "pip==23.1.2"  # the first version that runs on Python 3.12 and later
 ALPHA = [Package("alpha", version, 1) for version in ("1.0", "1.1", "2.0")]
 BETA = Package("Beta.tools", "1.0", 2)
 
-# Builds itself without any other package, as PEP 517 and 660 allow.
+# A build back end without requirements (PEP 517 and 660).
 BACKEND = '''
 import os, sys
 sys.path[:0] = {code!r}
@@ -50,7 +49,7 @@ def build_wheel(directory, settings=None, metadata=None):
 
 
 class Environment:
-    """A virtual environment that sees the user's site directory, as --user wants it."""
+    """A virtual environment that sees the user's site directory, for pip install --user."""
 
     def __init__(self, place, interpreter):
         self.place, self.interpreter = place, interpreter
@@ -87,7 +86,7 @@ class Environment:
         return self.run(self.entrydb.executable, "log", "--path", self.site).stdout
 
     def project(self, name, what="pass"):
-        """A source tree; what its build of a wheel does is for the test to say."""
+        """A source tree; what: a statement that is executed when its wheel is built."""
         place, flag = f"{self.place}/{name}", f"{self.place}/{name}.begun"
         os.makedirs(place, exist_ok=True)
         with open(f"{place}/pyproject.toml", "w", encoding="utf-8") as stream:
@@ -100,7 +99,7 @@ class Environment:
 
 @functools.cache
 def environment():
-    """The one of this module: it takes longer to make than most tests."""
+    """The environment of this module, shared since creating one takes longer than most tests."""
     place = tempfile.mkdtemp(prefix="entrydb-pip-")
     unittest.addModuleCleanup(shutil.rmtree, place, ignore_errors=True)
     return Environment(place, reference.one_per_minor(reference.interpreters())[-1])
@@ -115,14 +114,14 @@ class PipTest(unittest.TestCase):
         cls.addClassCleanup(cls.worker.close)
 
     def setUp(self):
-        """Without what other tests have installed, and not by pip, which is slow."""
+        """Remove installations of other tests, directly, since pip is slow."""
         for pattern in ("alpha*", "[Bb]eta*", "*project*"):
             for path in glob.glob(f"{self.environment.site}/{pattern}"):
                 (shutil.rmtree if os.path.isdir(path) else os.unlink)(path)
         self.environment.entrydb.run(["update", self.environment.prefix], "/")
 
     def check(self, *entries):
-        """The database alone against importlib.metadata; gives the names in the group demo."""
+        """Compare the database alone with importlib.metadata; returns the names in the group demo."""
         path = list(entries) or [self.environment.site]
         answer = self.worker.ask("/", path, [{}])[0]
         _, reply = self.environment.entrydb.list(path, {}, self.worker.rules, ["--fresh", "trust"])
@@ -146,7 +145,7 @@ class Steps(PipTest):
         self.install(ALPHA[0]._replace(build=2), "--force-reinstall")
         self.check()
 
-    def test_pip_started_in_other_ways(self):
+    def test_other_ways_to_start_pip(self):
         for command in ([f"{self.environment.prefix}/bin/pip"],
                         [self.environment.python, "-I", "-E", "-s", "-m", "pip"]):
             self.environment.run(*command, "install", self.environment.maker.wheel(BETA))
@@ -160,7 +159,7 @@ class Steps(PipTest):
         self.assertEqual(self.check(), ["edited"])
 
     def test_user(self):
-        """pip in a virtual environment removes nothing of the user's; the next update sees it."""
+        """pip in a virtual environment removes no file of the user; the next update notices other changes."""
         site = self.environment.user_site()
         self.install(ALPHA[0], "--user")
         self.assertEqual(self.check(site), ["alpha", "shared"])
@@ -180,7 +179,7 @@ class Steps(PipTest):
         site = f"{prefix}/lib/python{self.interpreter.rules}/site-packages"
         self.assertEqual(self.check(site), ["alpha", "shared"])
 
-    def test_the_trail_names_pip_and_the_package(self):
+    def test_audit_trail(self):
         self.install(BETA)
         last = [line for line in self.environment.log().splitlines() if "Beta" in line][-1]
         self.assertIn("install", last)
@@ -188,8 +187,8 @@ class Steps(PipTest):
 
 
 class Versions(PipTest):
-    """The oldest pip that the interpreter's venv module brings is tested by the others; here
-    are an old one, and whatever is newest: from 26.3 on it refuses late imports."""
+    """The other tests use the pip of the interpreter's ensurepip module; these use an old version and the
+    newest, which from 26.3 on refuses late imports."""
 
     def use_pip(self, requirement):
         place = tempfile.mkdtemp(dir=self.scratch)
@@ -212,7 +211,7 @@ class Versions(PipTest):
                 for word in "entrydb:", "_entrydb", "nsafe import", "DEPRECATION":
                     self.assertNotIn(word, said)
 
-    def test_a_hook_that_cannot_be_run_is_told_of(self):
+    def test_unrunnable_hook_is_reported(self):
         hook = f"{self.environment.site}/entrydb/_hook.py"
         os.rename(hook, f"{hook}.kept")
         try:
@@ -242,9 +241,9 @@ class Failures(PipTest):
         child.wait(timeout=support.SECONDS_ALLOWED)
         self.check()
 
-    def test_a_program_that_is_broken_or_missing(self):
-        """pip's own status and output are what they were. It is started once, although pip itself
-        finds the database stale."""
+    def test_broken_or_missing_program(self):
+        """pip's exit status and output are unaffected. The program is started once, although pip itself finds the
+        database stale."""
         program = f"{self.environment.site}/entrydb/bin/entrydb"
         os.rename(program, f"{program}.kept")
         try:
@@ -261,10 +260,10 @@ class Failures(PipTest):
         self.install(ALPHA[2])
         self.check()
 
-    def test_other_commands_of_pip_do_nothing(self):
+    def test_other_commands_do_not_update(self):
         database = f"{self.environment.prefix}/var/lib/entrydb/entry_points.db"
         before = os.stat(database)
-        os.utime(self.environment.site)  # else there would be nothing to write
+        os.utime(self.environment.site)  # or there would be nothing to write
         with unittest.mock.patch.dict(self.environment.env, ENTRYDB_REFRESH="0"):
             for command in (["list"], ["--version"], ["show", "entrydb"]):
                 self.environment.pip(*command)
@@ -277,7 +276,7 @@ class Failures(PipTest):
             self.install(ALPHA[0])
         self.assertEqual(os.stat(database).st_mtime_ns, before)
 
-    def test_pip_that_removes_entrydb(self):
+    def test_uninstalling_entrydb(self):
         done = self.environment.pip("uninstall", "-y", "entrydb")
         self.assertNotIn("Traceback", done.stdout)
         self.assertNotIn("rror", done.stdout)

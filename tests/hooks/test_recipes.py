@@ -1,8 +1,8 @@
-"""The recipes of conda, Nix, Spack and EasyBuild, by these programs themselves where they can be had.
+"""The recipes for conda, Nix, Spack and EasyBuild, checked by these programs where they are available.
 
-In a short run each is read and judged; Nix builds the derivation of a real environment twice. In
-a long one EasyBuild and rattler-build make the package of the sources as they are, install it
-and run what is in it.
+The short form reads and checks each recipe; Nix builds the derivation of a real environment twice. In
+the long form EasyBuild and rattler-build build the package from the current sources, install it and
+run its contents.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ import target_root
 
 LONG = "ENTRYDB_TEST_LONG" in os.environ
 SECONDS_ALLOWED = 1800
-# Of the system: what the tests run in is not what is packaged for.
+# The system's paths: packages are not built for the environment of the tests.
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 PYTHON = "/usr/bin/python3"
 EASYBUILD = ["easybuild-framework==5.4.1", "easybuild-easyblocks==5.4.1"]
@@ -48,7 +48,7 @@ def run(*command, check=True, **how):
 
 
 def from_pip(name, wanted):
-    """A directory with these, or the test is skipped."""
+    """A directory with these distributions; skips the test if pip cannot get them."""
     key = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:8]
     kept = f"{package_cache.cache_directory()}/{name}-{key}"
 
@@ -91,8 +91,8 @@ class All(unittest.TestCase):
         if shutil.which("dpkg-source"):
             self.assertRegex(texts["debian/copyright"], r"\AFormat: https://\S+\n")
 
-    def test_name_the_same_libraries(self):
-        """A library that CMakeLists.txt asks for is in each of them, by its name there."""
+    def test_same_libraries(self):
+        """Each library that CMakeLists.txt requires is in every recipe, under the name it has there."""
         names = {"sqlite3": "sqlite", "libelf": "elf", "libpq": "libpq|postgresql|fleet", "libcurl": "curl"}
         wanted = re.findall(r"IMPORTED_TARGET ([\w-]+)", support.read(f"{support.TOP}/CMakeLists.txt"))
         self.assertGreater(len(wanted), 5)
@@ -131,7 +131,7 @@ class EasyBuild(unittest.TestCase):
         self.assertIn(f"(module: entrydb/{target_root.version()})", said)
 
     def test_fetched(self):
-        """The checksum is that of the tarball."""
+        """The checksum matches the tarball."""
         said = self.eb("--fetch")
         self.assertIn("Build succeeded", said)
 
@@ -149,12 +149,12 @@ class EasyBuild(unittest.TestCase):
 
 # --- conda ---
 
-# Packages of the channel that the test makes, empty ones: the system's own tools and libraries serve.
+# Empty packages for the test's own channel: the system's tools and libraries are used instead.
 EMPTY = ("c-compiler_linux-64", "cxx-compiler_linux-64", "c-stdlib_linux-64", "cmake", "ninja", "pkg-config",
          "elfutils", "libarchive", "libcurl", "libpq", "python-abi3", "sqlite", "tomlplusplus", "zlib")
 VARIANTS = {"c_compiler": ["c-compiler"], "cxx_compiler": ["cxx-compiler"], "c_stdlib": ["c-stdlib"],
             "python": ["3.11.* *_cpython"]}
-# The system's Python, in whatever environment it stands, without the system's packages.
+# The system's Python without the system's packages, wherever the environment is.
 PYTHON_THERE = """#!/bin/sh
 PYTHONPATH=$(dirname "$(readlink -f "$0")")/../lib/python3.11/site-packages exec /usr/bin/python3.11 -S "$@"
 """
@@ -193,7 +193,7 @@ class Conda(unittest.TestCase):
     @unittest.skipUnless(LONG, "builds entrydb: only with --long")
     @unittest.skipUnless(os.access("/usr/bin/python3.11", os.X_OK), "the variant is of Python 3.11")
     def test_built_and_tested(self):
-        """By rattler-build itself, which runs the recipe's own tests in an environment of their own."""
+        """rattler-build runs the recipe's own tests in a new environment."""
         for package, script in (("python", PYTHON_THERE), ("pip", PIP_THERE)):
             os.makedirs(f"{self.top}/{package}/bin")
             support.write(f"{self.top}/{package}/bin/{package}", script)
@@ -209,7 +209,7 @@ class Conda(unittest.TestCase):
         said = self.rattler(RATTLER, recipe=path, variants=VARIANTS, channel=channel, output=f"{self.top}/channel")
         self.assertRegex(said, r"(?m)^built .*/entrydb-[0-9.]+-\S+\.conda$")
 
-    def test_that_a_mistake_would_be_seen(self):
+    def test_mistake_is_detected(self):
         path = f"{self.top}/recipe.yaml"
         support.write(path, recipe("recipe.yaml").replace("requirements:", "requierments:"))
         with self.assertRaises(AssertionError):
@@ -218,7 +218,7 @@ class Conda(unittest.TestCase):
 
 # --- Nix ---
 
-# What nixpkgs gives: here an environment is a copy of a directory.
+# Substitutes for nixpkgs: an environment is a copy of a directory.
 CALLER = """
 let
   path = directory: name: builtins.path { path = directory; inherit name; };
@@ -256,7 +256,7 @@ class Nix(unittest.TestCase):
             self.assertIn("entrydb", self.nix("nix-instantiate", "--parse", f"{place}/{name}").stdout)
 
     def test_evaluated(self):
-        """With stand-ins for what nixpkgs gives."""
+        """Evaluated with substitutes for nixpkgs."""
         text = (f"import {place}/entrydb.nix {{ lib = {{ licenses.mit = 1; platforms.linux = 1; }};"
                 " stdenv.mkDerivation = x: x; fetchurl = x: x; python3.sitePackages = \"site\";"
                 " cmake = 1; ninja = 1; pkg-config = 1; cmocka = 1; curl = 1; elfutils = 1; libarchive = 1;"
@@ -267,7 +267,7 @@ class Nix(unittest.TestCase):
                          (target_root.version(), checksum()))
 
     def environment(self, command=None):
-        """The file of a derivation; command: what to run instead of what the recipe says."""
+        """Write a derivation and return its file; command: replaces that of the recipe."""
         top = support.make_directory(self)
         site = f"{top}/python/lib/python3.11/site-packages"
         os.makedirs(site)
@@ -281,8 +281,8 @@ class Nix(unittest.TestCase):
                       else text)
         return f"{top}/caller.nix"
 
-    def test_the_same_each_time(self):
-        """nix-build itself builds again and compares."""
+    def test_reproducible(self):
+        """nix-build builds again and compares the results."""
         caller = self.environment()
         built = self.nix("nix-build", "--no-out-link", caller).stdout.splitlines()[-1]
         self.assertTrue(os.path.exists(f"{built}/{support.DATABASE}"))
@@ -292,7 +292,7 @@ class Nix(unittest.TestCase):
                      f"{built}/lib/python3.11/site-packages", cwd="/").stdout
         self.assertIn("alpha", answer)
 
-    def test_that_a_difference_would_be_seen(self):
+    def test_difference_is_detected(self):
         caller = self.environment('date +%s%N >"$out"/now')
         self.nix("nix-build", "--no-out-link", caller)
         done = self.nix("nix-build", "--no-out-link", "--check", caller, check=False)
@@ -303,7 +303,7 @@ class Nix(unittest.TestCase):
 # --- Spack ---
 
 class Spack(unittest.TestCase):
-    """No index of packages has Spack itself: its directives are stood in for."""
+    """Spack is in no package index: its directives are replaced by recording functions."""
 
     def test_directives(self):
         said = []

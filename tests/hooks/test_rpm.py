@@ -1,8 +1,8 @@
-"""rpm, the real one, with the package of hooks/rpm/entrydb.spec installed in a root of its own.
+"""The package for Fedora: hooks/rpm/entrydb.spec installed by the real rpm in a separate root.
 
-rpm runs its file triggers there. After each transaction the database alone has to say what
-importlib.metadata finds. The macros that Fedora's rpmbuild has are those of fedora.macros; its
-compiler's flags, and the package's own tests, are for the long run.
+rpm runs its file triggers there. After each transaction the database alone must agree with
+importlib.metadata. Macros of Fedora's rpmbuild are in fedora.macros; its compiler flags, and the
+packages' own tests, are used in the long form only.
 """
 
 import filecmp
@@ -34,14 +34,14 @@ FILES = {"entrydb": ["/usr/bin/entrydb", "/usr/{lib}/entrydb",
                              *(f"/usr/{{lib}}/{{python}}/site-packages/entrydb-0.1.0.dist-info/{name}"
                                for name in ("INSTALLER", "METADATA", "WHEEL", "entry_points.txt"))]}
 LONG = "ENTRYDB_TEST_LONG" in os.environ
-BULK_FILES = 2000  # the list of them is many times what a pipe holds
+BULK_FILES = 2000  # their list is many times larger than a pipe's buffer
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def build_packages(place, *words, prefix=()):
-    """Of the recipes that lie there, by words that begin with prefix."""
+    """Build packages from the recipes in the directory; prefix: words before the command."""
     target_root.build([*prefix, "rpmbuild", "-bb", "--nodeps", "--load", f"{HERE}/fedora.macros",
                        *words, "--define", f"_topdir {place}/top",
                        "--define", f"_sourcedir {place}", "--define", f"_rpmdir {place}",
@@ -51,7 +51,7 @@ def build_packages(place, *words, prefix=()):
 
 
 def packages(place):
-    """The files of all that are built of the spec file, but for those of debuggers."""
+    """The packages built from the spec file, except the debuginfo packages."""
     return [path for path in sorted(glob.glob(f"{place}/*.rpm")) if "-debug" not in name_of(path)]
 
 
@@ -64,7 +64,7 @@ def rpm_words(*words):
 
 
 def content(path):
-    """Of a file, without its build-id and the sum of the file for debuggers."""
+    """The content of a file without its build-id and the checksum of its debuginfo file."""
     if os.path.islink(path):
         return os.readlink(path)
     with open(path, "rb") as stream:
@@ -89,7 +89,7 @@ class RpmTest(RootTest):
         return next(path for path in packages(place) if name_of(path) == "entrydb")
 
     def check_quiet(self, output):
-        """But for what Debian's rpm says of itself."""
+        """Ignores the warnings of Debian's rpm about itself."""
         self.assertEqual([line for line in output.splitlines() if not line.startswith("rpm: ")], [])
 
 
@@ -113,7 +113,7 @@ class Package(target_root.SeveralPackages, RpmTest):
         self.assertIn(f"{len(FILES)} packages and 1 specfiles checked", done.stdout)
 
     @unittest.skipUnless(shutil.which("rpmlint"), "there is no rpmlint")
-    def test_that_rpmlint_would_complain(self):
+    def test_rpmlint_detects_mistakes(self):
         path = f"{self.top}/entrydb.spec"
         shutil.copy(f"{self.built}/entrydb.spec", path)
         with open(path, "a", encoding="utf-8") as stream:
@@ -122,8 +122,8 @@ class Package(target_root.SeveralPackages, RpmTest):
                               stdout=subprocess.PIPE, text=True, check=False)
         self.assertRegex(done.stdout, "entrydb.spec:.* [EW]: ")
 
-    def test_without_a_trace(self):
-        """All packages, with what the program and Python write, come and go, but for the audit trail."""
+    def test_removal_is_complete(self):
+        """Removing all packages leaves nothing, not even files written by entrydb and Python, but the audit trail."""
         before = self.files()
         names = list(map(name_of, packages(self.built)))
         self.install(package("alpha"))
@@ -137,21 +137,21 @@ class Package(target_root.SeveralPackages, RpmTest):
         self.assertEqual(sorted(self.files() - before), [self.state + each for each in self.set_aside])
 
     @unittest.skipUnless(LONG, "builds the packages once more: only with --long")
-    def test_built_again(self):
-        """In a directory of the same name, as mock does; by a machine of another name."""
+    def test_reproducible(self):
+        """Built in a directory of the same name, as in mock, on a machine of another name."""
         again = target_root.another_place(self)
         mount = self.in_namespace(f"mount --bind {again} {self.built}")
         build_packages(self.built, "--nocheck", prefix=[*mount, "unshare", "--uts", "sh", "-c",
                                                         'hostname elsewhere && exec "$@"', "sh"])
         files = sorted(glob.glob(f"{self.built}/*.rpm"))
-        self.assertGreater(len(files), 2 * len(FILES) - 2)  # with what debuggers want
+        self.assertGreater(len(files), 2 * len(FILES) - 2)  # with the debuginfo packages
         for path in files:
             self.assertTrue(filecmp.cmp(path, f"{again}/{os.path.basename(path)}", shallow=False), path)
 
     @unittest.skipUnless(LONG, "builds the packages once more: only with --long")
-    def test_built_again_elsewhere(self):
-        """All but the build-ids: debugedit makes them of what the compiler wrote, before it takes
-        the directory out of that."""
+    def test_reproducible_in_another_directory(self):
+        """Everything but the build-ids: debugedit computes them from the compiler's output before it removes the
+        directory."""
         again = target_root.another_place(self)
         build_packages(again, "--nocheck")
         for first, second in zip(packages(self.built), packages(again), strict=True):
@@ -162,7 +162,7 @@ class Package(target_root.SeveralPackages, RpmTest):
                 self.assertTrue(content == other[name], f"{first}: {name}")
 
     def unpack(self, path):
-        """What is in a package, without build-ids and the files that are named after them."""
+        """The contents of a package, without build-ids and the files named after them."""
         tree = support.make_directory(self)
         subprocess.run(["bsdtar", "-xf", path], cwd=tree, check=True)
         found = {}
@@ -183,14 +183,14 @@ class Package(target_root.SeveralPackages, RpmTest):
                           "/usr/lib64/python3, ", text)
 
     def test_verified(self):
-        """The database is there as the package says, modes and owners included."""
+        """The database has the mode and owner that the package declares."""
         self.install(package("alpha"))
         self.install_entrydb()
         self.assertEqual(self.run_manager(self.manager.command("--verify", "entrydb")), "")
 
 
 class Transactions(target_root.MoreTransactions, RpmTest):
-    upgrade_calls = 2  # one for what came, one for what went
+    upgrade_calls = 2  # one for the new files, one for the old ones
     ways_around_the_hook = ("--noscripts", "--notriggers")
     reinstall_options = ["--replacepkgs"]
 
@@ -217,11 +217,11 @@ class Transactions(target_root.MoreTransactions, RpmTest):
         return f"{place}/{name}.rpm"
 
     def check_failure_told(self, broken, output):
-        """rpm tells of it, and goes on."""
+        """rpm reports the failure and continues."""
         self.assertEqual("scriptlet failed" in output, broken != "reads nothing", output)
 
     def test_audit_trail(self):
-        """As users write it, the verb first: the trail has no other options."""
+        """Commands with the verb first, as users write them: the trail has no other options."""
         self.manager.install = lambda each: ["rpm", "-U", "--nodeps", "--root", self.root, "--dbpath", "/var/lib/rpm",
                                              self.manager.maker.rpm(each)]
         self.check_audit_trail("rpm: rpm -U ", "python3-alpha-{}-1.noarch.rpm")

@@ -1,6 +1,6 @@
-"""The units of systemd: sound, and about the directories that the program knows.
+"""The systemd units are valid and watch the directories that the program indexes.
 
-They are only read, by systemd's own systemd-analyze: no unit is started.
+They are only analyzed by systemd-analyze; no unit is started.
 """
 
 import glob
@@ -16,15 +16,15 @@ from support import TOP, COULD_NOT, DATABASE, DONE, PROGRAM, CommandTest, add_di
 
 UNITS = sorted(glob.glob(f"{TOP}/hooks/systemd/*"))
 INSTALLED = "/usr/bin/entrydb"
-# As systemd.special(7) recommends.
+# As recommended by systemd.special(7).
 WANTED_BY = {"entrydb.path": "paths.target", "entrydb.timer": "timers.target"}
-EXPOSURE_ALLOWED = 50  # tenths, as systemd-analyze counts; 96 is a service without hardening
+EXPOSURE_ALLOWED = 50  # tenths, by systemd-analyze; a service without hardening has 96
 
 needs_systemd = unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
 
 
 def values(unit, key):
-    """All that a unit sets that key to."""
+    """All values of the key in the unit."""
     with open(f"{TOP}/hooks/systemd/{unit}", encoding="utf-8") as file:
         return [line.strip().partition("=")[2] for line in file if line.startswith(f"{key}=")]
 
@@ -57,7 +57,7 @@ class Units(CommandTest):
             self.assertEqual((done.returncode, ours), (0, []), name)
 
     def push_settings(self):
-        """What entrydb-push(1) has users put beside entrydb.service."""
+        """The drop-in for entrydb.service from entrydb-push(1)."""
         with open(f"{TOP}/indexer/man/entrydb-push.1", encoding="utf-8") as file:
             text = re.search(r"^\[Service\]\n.*?(?=^\.Ed)", file.read(), re.M | re.S)[0]
         os.mkdir(f"{self.units}/entrydb.service.d")
@@ -66,7 +66,7 @@ class Units(CommandTest):
 
     @needs_systemd
     def test_with_a_push(self):
-        """Sound, still hardened, and the command is one that the program knows."""
+        """The unit is valid and hardened with the drop-in, whose command the program accepts."""
         text = self.push_settings()
         for name in ("entrydb.service", "entrydb.timer"):
             done = self.analyze("verify", "--man=no", f"{self.units}/{name}")
@@ -80,7 +80,7 @@ class Units(CommandTest):
         self.assertIn("PrivateNetworks", self.analyze("verify", "--man=no", f"{self.units}/entrydb.service").stderr)
 
     @needs_systemd
-    def test_that_a_mistake_would_be_seen(self):
+    def test_mistake_is_detected(self):
         path = f"{self.units}/entrydb.service"
         text = support.read(path)
         write(path, text.replace("NoNewPrivileges=", "NoNewPriviledges="))
@@ -101,16 +101,16 @@ class Units(CommandTest):
         self.assertEqual(values(unit, "StateDirectory"), ["entrydb"])
         return words[1:]
 
-    def test_what_the_service_runs(self):
+    def test_command_of_the_service(self):
         reply = self.run_program(*self.words("entrydb.service"), self.prefix, status=DONE)
         self.assertEqual(reply.out + reply.err, "")
         self.assertTrue(os.path.exists(self.database))
 
-    def test_no_limit_that_ends_them(self):
+    def test_no_start_limit(self):
         self.assertEqual(values("entrydb.path", "TriggerLimitIntervalSec"), ["0"])
         self.assertEqual(values("entrydb.service", "StartLimitIntervalSec"), ["0"])
 
-    def test_watched_paths_are_those_that_the_program_indexes(self):
+    def test_watched_paths_are_indexed(self):
         paths = values("entrydb.path", "PathChanged")
         self.assertGreater(len(paths), 20)
         image = f"{self.top}/image"
@@ -125,10 +125,10 @@ class Units(CommandTest):
         self.assertEqual(sorted(row[0] for row in known), sorted(paths))
 
 class Installed(CommandTest):
-    """Where the installation puts them, systemd finds them by name."""
+    """Installed units are found by name."""
 
     @unittest.skipUnless(shutil.which("systemctl"), "no systemctl")
-    def test_each_can_be_enabled_alone(self):
+    def test_each_can_be_enabled(self):
         build = os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build"
         subprocess.run(["cmake", "--install", f"{build}/hooks", "--prefix", f"{self.top}/usr"],
                        stdout=subprocess.DEVNULL, check=True)

@@ -1,9 +1,9 @@
-"""uv has no hook and needs none: whatever it does shows in the times of the site directory.
+"""uv has no hook and needs none: all its changes show in the times of the site directory.
 
-A database is made once. Then uv installs, upgrades, downgrades, reinstalls, syncs and
-removes, in each of its link modes, and after every step the program, at "roots" and
-at "exact", must say what importlib.metadata says, from that same old database. The last
-tests ask and update while uv works: nothing stale may be left behind.
+A database is created once. Then uv installs, upgrades, downgrades, reinstalls, syncs and removes, in
+each of its link modes. After every step the program, at "roots" and at "exact", must agree with
+importlib.metadata, using that old database. The last tests query and update while uv works: no stale
+row may remain.
 """
 
 import itertools
@@ -25,11 +25,11 @@ from tiny_packages import Package
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED") or time.time())
 INTERPRETERS = reference.one_per_minor(reference.interpreters())
 NONE = tiny_packages.WITHOUT_ENTRY_POINTS
-BULK = 8            # packages that are installed at once while somebody looks,
-BULK_FILES = 60     # and files in each, so that it takes a moment
+BULK = 8            # packages installed at once during queries
+BULK_FILES = 60     # files in each, so that it takes some time
 RACES = 8
 
-# Builds itself without any other package, as PEP 517 and 660 allow.
+# A build back end without requirements (PEP 517 and 660).
 BACKEND = '''
 import os, sys
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -49,7 +49,7 @@ build_wheel = build_editable
 
 
 class Environment:
-    """A venv of uv's making, and what entrydb and importlib.metadata say of it."""
+    """A venv created by uv, with the answers of entrydb and importlib.metadata about it."""
 
     def __init__(self, test, place, interpreter, mode):
         self.test, self.place, self.mode = test, place, mode
@@ -86,7 +86,7 @@ class Environment:
         self.test.assertEqual(done.returncode, 0, done.stderr)
 
     def check(self, step):
-        """Both levels, against the venv's own Python; returns what is there."""
+        """Compare both levels with the venv's own Python; returns the entry points."""
         worker = self.test.worker(self.interpreter)
         answer = worker.ask("/", [self.site], [{}])[0]
         for level in ("roots", "exact"):
@@ -124,7 +124,7 @@ class UvTest(unittest.TestCase):
         return Environment(self, f"{self.top}/{name}", interpreter or INTERPRETERS[-1], mode)
 
     def indexed(self, environments):
-        """Databases of what is there now, which have nothing left to watch."""
+        """Create up-to-date databases without watched rows."""
         support.settle()
         for each in environments:
             each.update()
@@ -133,11 +133,11 @@ class UvTest(unittest.TestCase):
 
 class Steps(UvTest):
     def pairs(self):
-        """Each link mode with the newest Python, each other Python with the usual mode."""
+        """Each link mode with the newest Python, each other Python with the default mode."""
         return ([(INTERPRETERS[-1], mode) for mode in managers.LINK_MODES]
                 + [(each, "hardlink") for each in INTERPRETERS[:-1]])
 
-    def test_what_uv_pip_does(self):
+    def test_uv_pip(self):
         places = [self.environment(f"steps-{each.version}-{mode}", each, mode)
                   for each, mode in self.pairs()]
         for each in places:
@@ -164,8 +164,8 @@ class Steps(UvTest):
             if words:
                 venv.pip(*words)
             seen.append(venv.check(step))
-        self.assertEqual(venv.database_stamp(), stamp, "the database was to be the first one")
-        self.assertGreater(len({frozenset(each) for each in seen}), 7, "no change, no proof")
+        self.assertEqual(venv.database_stamp(), stamp, "the database must not change")
+        self.assertGreater(len({frozenset(each) for each in seen}), 7, "too few changes to prove anything")
 
     def test_pip_sync(self):
         places = [self.environment(f"sync-{mode}", mode=mode) for mode in managers.LINK_MODES]
@@ -181,7 +181,7 @@ class Steps(UvTest):
                 self.assertEqual(found, set(wanted.split()))
             self.assertEqual(venv.database_stamp(), stamp)
 
-    def test_sync_of_a_project(self):
+    def test_uv_sync(self):
         venv = self.environment("project")
         self.sync(venv, "alpha==1.0")
         self.indexed([venv])
@@ -222,7 +222,7 @@ class Editable(UvTest):
     def values(self, step):
         return sorted(value for _, _, value in self.venv.check(step))
 
-    def test_what_no_database_knows(self):
+    def test_not_indexed(self):
         self.venv.pip("install", "alpha==1.0")
         self.indexed([self.venv])
         for value in ("one", "two"):
@@ -232,8 +232,8 @@ class Editable(UvTest):
         self.venv.pip("uninstall", "project")
         self.assertNotIn("project:two", self.values("uninstalled"))
 
-    def test_what_the_database_knows(self):
-        """It is looked at each time, since whoever installs so means to edit."""
+    def test_indexed(self):
+        """An editable distribution is checked on each query, since it is meant to be edited."""
         self.install()
         self.indexed([self.venv])
         installed = f"{self.venv.site}/project-0.1.dist-info/entry_points.txt"
@@ -246,7 +246,7 @@ class Editable(UvTest):
 
 
 class Races(UvTest):
-    """Somebody looks, or updates, while uv works."""
+    """Queries and updates while uv works."""
 
     def setUp(self):
         self.random = random.Random(SEED)
@@ -263,7 +263,7 @@ class Races(UvTest):
             archives.write_zip(path, tree)
 
     def operations(self):
-        """Some of the packages, to one version or away, over and over."""
+        """Install a random version of some of the packages or remove them, repeatedly."""
         while True:
             some = [f"bulk{number}" for number in range(BULK) if self.random.random() < 0.7]
             some = some or ["bulk0"]
@@ -274,7 +274,7 @@ class Races(UvTest):
                 yield ["install", "--reinstall", *(f"{name}=={version}" for name in some)]
 
     def race(self, venv, action):
-        """Runs uv with action() beside it all the time, until it was run often enough."""
+        """Run uv while action() runs repeatedly, until it has run often enough."""
         count = 0
         for number, words in enumerate(self.operations()):
             if number >= RACES and count > RACES:
@@ -299,15 +299,15 @@ class Races(UvTest):
         self.assertIn(reply.status, (0, 1), reply.stderr)
         self.assertIsNone(reply.trouble)
 
-    def test_somebody_asks(self):
+    def test_queries(self):
         for venv in self.environments():
             self.race(venv, lambda: self.ask(venv))
 
-    def test_somebody_updates(self):
+    def test_updates(self):
         for venv in self.environments():
             self.race(venv, venv.update)
 
-    def test_several_update_and_ask(self):
+    def test_concurrent_updates_and_queries(self):
         venv = self.environments()[0]
         stop = threading.Event()
         failures = []

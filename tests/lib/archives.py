@@ -1,4 +1,4 @@
-"""Makes the archives that test_add.py feeds to the program."""
+"""Builds the package archives that test_add.py passes to the program."""
 
 import base64
 import bz2
@@ -34,13 +34,13 @@ def record_line(path, data):
 
 
 def installed(name="spam", version="1.0", entry_points=ENTRY_POINTS, files=None, directory=None):
-    """The files of an installed distribution, or of a wheel: path -> bytes."""
+    """The files of an installed distribution, or of a wheel, as path -> bytes."""
     spam = {"spam/__init__.py": b"", "spam/cli.py": b"def main(): pass\n", "spam/one.py": b""}
     return described(spam | (files or {}), name, version, entry_points, directory)
 
 
 def described(files, name, version="1.0", entry_points=None, directory=None):
-    """These files with the metadata of a wheel."""
+    """The given files plus the metadata of a wheel."""
     directory = directory or f"{name}-{version}.dist-info"
     tree = {f"{directory}/METADATA": metadata(name, version),
             f"{directory}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\n"
@@ -54,14 +54,14 @@ def described(files, name, version="1.0", entry_points=None, directory=None):
 
 
 def write_wheel(place, name, files, entry_points=None, version="1.0"):
-    """Its path: a wheel that pip installs."""
+    """Write a wheel that pip can install; returns its path."""
     stem = f"{name.replace('-', '_')}-{version}"
     tree = described(files, name, version, entry_points, f"{stem}.dist-info")
     return write_zip(f"{place}/{stem}-py3-none-any.whl", tree)
 
 
 def source(name="spam", version="1.0", files=None):
-    """The files of a source distribution, with PKG-INFO at its top."""
+    """The files of a source distribution, with PKG-INFO at the top level."""
     tree = {"PKG-INFO": metadata(name, version)} | (files or {})
     return {f"{name}-{version}/{path}": as_bytes(data) for path, data in tree.items()}
 
@@ -78,7 +78,7 @@ def write_zip(path, tree, compression=zipfile.ZIP_DEFLATED):
 
 
 def tar_bytes(tree, links=(), tar_format=tarfile.PAX_FORMAT, dated=False):
-    """links: TarInfo objects, added first. dated: other contents have another time."""
+    """links: TarInfo objects, added first. dated: the members' times depend on their contents."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tar_format) as archive:
         for link in links:
@@ -129,7 +129,7 @@ def write_files(directory, tree):
 
 
 def write_deb(path, tree, compression):
-    """None where dpkg-deb cannot make one of that compression."""
+    """Build a .deb; None if dpkg-deb does not support the compression."""
     work = path + ".d"
     write_files(work, tree | {"DEBIAN/control": b"Package: spam\nVersion: 1\nArchitecture: all\n"
                                                 b"Maintainer: a <a@b.c>\nDescription: x\n"})
@@ -155,7 +155,7 @@ def write_rpm(path, tree):
 
 
 def write_huge_zip(path, count, first):
-    """A zip of count empty members, and of first (path -> bytes); zipfile would take minutes."""
+    """Write a zip of count empty members and of first (path -> bytes); zipfile would take minutes."""
     write_zip(path, first, zipfile.ZIP_STORED)
     with open(path, "rb") as stream:
         data = stream.read()
@@ -179,7 +179,7 @@ def write_huge_zip(path, count, first):
 
 
 def write_huge_tar(path, count, tree):
-    """A tar.gz of count empty members and then of tree; tarfile would take minutes."""
+    """Write a tar.gz of count empty members followed by tree; tarfile would take minutes."""
     header = bytearray(tarfile.TarInfo("spam/m0000000.py").tobuf(tarfile.USTAR_FORMAT))
     header[148:156] = b" " * 8
     base = sum(header) - sum(b"0000000")

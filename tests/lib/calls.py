@@ -1,7 +1,7 @@
-"""Random calls of entry_points() and its relatives, and the circumstances of each.
+"""Random calls of entry_points() and its relatives, and the conditions of each call.
 
-A Call is asked twice: of importlib.metadata and of entrydb. What it asks with
-is made once, so both get the very same objects.
+Each Call is made of both importlib.metadata and entrydb. Its arguments are created once, so that both
+get the very same objects.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ STRANGE_TEXTS = ["nobody", "", "\0", "g\0", "\ud800", "g\udcff", "\u00e9", "e\u0
 
 
 class Text(str):
-    """Another type than str, which compares like one."""
+    """A subclass of str that compares like str."""
 
 
 class Caseless(str):
-    """A str with an opinion of its own on what it is equal to."""
+    """A str with its own __eq__."""
 
     def __eq__(self, other):
         return self.lower() == other.lower()
@@ -30,7 +30,7 @@ class Caseless(str):
 
 
 class Anything:
-    """Equal to all there is."""
+    """Compares equal to everything."""
 
     def __eq__(self, other):
         return True
@@ -45,7 +45,7 @@ class Prefix:
 
 
 class Angry:
-    """Tells what it was compared with, but of objects only the type."""
+    """Raises on comparison; the error shows a compared string, but only the type of other objects."""
 
     def __eq__(self, other):
         text = repr(other) if isinstance(other, str) else type(other).__name__
@@ -53,7 +53,7 @@ class Angry:
 
 
 class Maker:
-    """Makes calls that fit an environment, from one random.Random."""
+    """Makes random calls that suit an environment."""
 
     def __init__(self, random, modules, facts):
         self.random = random
@@ -79,7 +79,7 @@ class Maker:
             call.circumstances = self.patch()
         return call
 
-    # -- what is asked -----------------------------------------------------
+    # -- queries -----------------------------------------------------------
 
     def ask(self):
         module = self.pick(self.modules)
@@ -92,7 +92,7 @@ class Maker:
 
     def ask_lightly(self):
         params = self.params()
-        for key in ("dist", "self"):  # refused in other words by other versions
+        for key in ("dist", "self"):  # versions differ in the message of the error
             params.pop(key, None)
         return LightCall(f"entrydb.entry_points{spell(params)}", self.modules[0], params)
 
@@ -112,13 +112,13 @@ class Maker:
                     lambda _: module.distribution(name).entry_points)
 
     def names(self):
-        """Each spelled in one of the ways that lead to it, or nearly."""
+        """Names of distributions, each in one of its accepted spellings, or nearly so."""
         name = self.pick(self.facts.distribution_names + ["nobody", "foo", ""])
         return self.pick([str, str.upper, str.title, lambda text: text.replace("-", "_"),
                           lambda text: text.replace("_", "-."), lambda text: text + "-"])(name)
 
     def ask_name(self):
-        """Its distribution, version and name."""
+        """distribution(), version() and metadata of one name."""
         module, names = self.pick(self.modules), [self.names() for _ in range(3)]
         def call(seen):
             def look(name):
@@ -179,7 +179,7 @@ class Maker:
                           text.encode("utf-8", "replace"), 1, [], [text], ("a",),
                           self.facts.a_dist])
 
-    # -- circumstances -----------------------------------------------------
+    # -- conditions --------------------------------------------------------
 
     def odd_path(self):
         entry = self.pick(self.facts.path + ["/nowhere"])
@@ -246,12 +246,12 @@ class Call:
 
 
 class WalkCall(Call):
-    """Its answer is already what can be seen: lists of what each property showed."""
+    """A call whose result is already comparable: a list of what each property returned."""
     walks = True
 
 
 class LightCall(Call):
-    """entrydb's own function; importlib.metadata's answer comes from the module's."""
+    """Calls entrydb's own function; the expected answer comes from importlib.metadata."""
     light = True
 
     def __init__(self, text, module, params):
@@ -262,7 +262,7 @@ class LightCall(Call):
         return entrydb.entry_points(**self.params)
 
 
-# --- circumstances ---
+# --- conditions ---
 
 @contextlib.contextmanager
 def sys_path(path):
@@ -315,7 +315,7 @@ class NotOne(Silent):
 
 
 class Speaking(Silent):
-    """Finds a distribution that is on no disk."""
+    """Finds a distribution that exists on no disk."""
 
     def __init__(self, module):
         class Made(module.Distribution):
@@ -332,11 +332,11 @@ class Speaking(Silent):
         return [self.made]
 
 
-# --- parts of the module replaced ---
+# --- patches of the module ---
 
 class Patch:
-    """home: the name of a class of the module, '' for itself, 'os' or 'Path'. wrapped: made by
-    functools.wraps, so that it looks like what it replaces."""
+    """A monkey patch. home: the name of a class of the module, '' for the module itself, 'os' or
+    'Path'. wrapped: applied with functools.wraps, so that it resembles the original."""
 
     def __init__(self, home, name, make, wrapped=False):
         self.home = home

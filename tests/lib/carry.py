@@ -1,15 +1,14 @@
-"""Carry a tree away and back: what stands at its place afterwards is another one that looks like it.
+"""Move a tree away and replace it by a copy, as a restored backup or an unpacked archive would.
 
-What has no name on the disk is left alone. The times of what is copied are kept as it is
-(cp -a, rsync -a), to whole seconds (most archives), or are one and the same for all (images
-that are built reproducibly).
+Files without a name on the disk are skipped. The times of the copy are unchanged (cp -a, rsync -a),
+rounded to whole seconds (most archives), or the same for all files (reproducible images).
 """
 
 import os
 import subprocess
 
 SECOND = 10 ** 9  # nanoseconds
-ONE_TIME = 1      # seconds since 1970, as in the stores of Nix and Guix
+ONE_TIME = 1      # seconds since 1970, as in Nix and Guix stores
 
 
 def as_it_is(path):
@@ -32,7 +31,7 @@ def at_one_time(path):
 
 
 def set_times(top, time_of):
-    """Of files before those of the directories that hold them."""
+    """Set the times of files before those of their directories."""
     for path in every(top):
         time = time_of(os.lstat(path))
         os.utime(path, ns=(time, time), follow_symlinks=False)

@@ -1,10 +1,9 @@
-"""A small Debian in a directory, with apt, Python and the packages that the tests install.
+"""A minimal Debian root with apt, Python and the packages that the tests install.
 
-debootstrap makes it once, of the release that runs here, since the package under test
-is built here; it is kept as a tarball in the cache of the tests. In it is a repository
-of the few packages that the tests install: so no later run needs a network, nor the time
-that apt takes to read of all the packages of Debian. Every command in it runs in a mount
-namespace of its own: what is mounted vanishes with the command, whatever becomes of it.
+debootstrap creates it once, for the release of this machine, because the packages under test are
+built here; it is kept as a tarball in the tests' cache. It contains a repository with the few
+packages that the tests install, so that later runs need no network and apt has no long lists to
+read. Every command in it runs in its own mount namespace: the mounts vanish with the command.
 """
 
 import contextlib
@@ -28,8 +27,8 @@ import target_root
 TOOLS = {"chroot": "coreutils", "debootstrap": "debootstrap", "dpkg-deb": "dpkg",
          "dpkg-scanpackages": "dpkg-dev", "dh": "debhelper", "dh_python3": "dh-python",
          "mount": "mount",
-         "tar": "tar", "unshare": "util-linux"}  # and their packages
-# With entry points, and without further dependencies.
+         "tar": "tar", "unshare": "util-linux"}  # command -> Debian package
+# Packages with entry points and without further dependencies.
 PACKAGES = ("python3-markdown", "python3-tabulate")
 SITE = "/usr/lib/python3/dist-packages"
 STATE = "/var/lib/entrydb"
@@ -39,9 +38,9 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SECONDS_ALLOWED = 900
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                "DEBIAN_FRONTEND": "noninteractive"}
-# Tests are run elsewhere; and what debuggers need, nobody here does.
+# The build skips its own tests and the debugging symbols.
 BUILD = {"DEB_BUILD_OPTIONS": "nocheck noautodbgsym parallel=1", "DEB_BUILD_PROFILES": "nocheck"}
-# What no test looks at.
+# Files that no test needs.
 NEEDLESS = [f"/usr/share/{name}" for name in ("doc", "info", "locale", "man")]
 CONFIGURATION = "".join(f"path-exclude={path}/*\n" for path in NEEDLESS) + "force-unsafe-io\n"
 ARCHIVES, REPOSITORY = "/var/cache/apt/archives", "/srv/repository"
@@ -86,7 +85,7 @@ def last_line(done):
 
 @contextlib.contextmanager
 def locked(place):
-    """One process at a time makes what is kept there."""
+    """Serialize the processes that fill the cache."""
     with open(f"{place}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -95,7 +94,7 @@ def locked(place):
 # --- the packages under test ---
 
 def build_packages():
-    """A directory with them, built of the sources as they are; kept until those change."""
+    """A directory with the packages, built from the current sources and cached until they change."""
     with tempfile.TemporaryDirectory() as scratch:
         target_root.pack_recipes(scratch)
         key = contents_key(f"{scratch}/entrydb-{target_root.version()}.tar.xz")
@@ -116,7 +115,7 @@ def contents_key(tarball):
 
 
 def remove_others(place):
-    """Those of earlier sources."""
+    """Remove the packages of earlier sources."""
     directory = os.path.dirname(place)
     for name in os.listdir(directory):
         if name.startswith("debs-") and f"{directory}/{name}" != place:
@@ -136,7 +135,7 @@ def make_packages(sources, place):
 
 
 def packages(place):
-    """name -> file"""
+    """Package name -> file."""
     return {name.split("_")[0]: f"{place}/{name}" for name in sorted(os.listdir(place))
             if name.endswith(".deb")}
 
@@ -146,14 +145,14 @@ def field(deb, name):
 
 
 def libraries(*debs):
-    """The names of what they depend on, without each other."""
+    """The packages that the .deb files depend on, except each other."""
     wanted = {re.split("[ :]", each.strip())[0] for deb in debs
               for each in field(deb, "Depends").split(",")}
     return sorted(wanted - {field(deb, "Package") for deb in debs})
 
 
 def renumbered(deb, version, place):
-    """The same package with another version; of others of ours it wants the same one."""
+    """A copy of the package with another version, which also depends on that version of its siblings."""
     raw, name = f"{place}/raw-{field(deb, 'Package')}", f"{place}/{field(deb, 'Package')}.deb"
     must(["dpkg-deb", "--raw-extract", deb, raw])
     control = f"{raw}/DEBIAN/control"
@@ -175,14 +174,14 @@ def release():
 
 
 def mirrors(codename):
-    """Where apt gets the release from; empty: debootstrap's own default."""
+    """The mirrors that apt uses for the release; empty for debootstrap's default."""
     done = run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",
                 f"Codename: {codename}", "Component: main"])
     return text_of(done).split()[:1] if done.returncode == 0 else []
 
 
 def source_apt(directory, suite):
-    """Options of apt, for a suite's source packages alone; its lists and cache go to the directory."""
+    """Options for apt that read only a suite's source packages and keep lists and cache in the directory."""
     found = mirrors(release()) or skip("apt has no mirror of Debian")
     for name in ("lists/partial", "archives/partial"):
         os.makedirs(f"{directory}/{name}")
@@ -194,7 +193,7 @@ def source_apt(directory, suite):
 
 
 def tarball(wanted, installed=("python3",)):
-    """The file with the root, made if it is not there; wanted: packages to have at hand."""
+    """The tarball with the root, created if missing; wanted: packages to provide in its repository."""
     codename = release()
     contents = [*wanted, *installed, CONFIGURATION, REPOSITORY]
     key = hashlib.sha256("\n".join(contents).encode()).hexdigest()[:8]
@@ -223,7 +222,7 @@ def make_tarball(codename, wanted, installed, scratch):
 
 
 def make_repository(root):
-    """What was downloaded is all that apt will know of."""
+    """Make the downloaded packages the only repository of apt."""
     place = root.on_disk(REPOSITORY)
     shutil.move(root.on_disk(ARCHIVES), place)
     os.makedirs(root.on_disk(f"{ARCHIVES}/partial"))
@@ -234,7 +233,7 @@ def make_repository(root):
 
 
 def write_index(place):
-    """Of the packages in that directory, for apt."""
+    """Write an apt index of the packages in the directory."""
     index = run(["dpkg-scanpackages", "."], cwd=place, stderr=subprocess.DEVNULL)
     support.write(f"{place}/Packages", index.stdout)
 
@@ -242,7 +241,7 @@ def write_index(place):
 # --- a root ---
 
 class Root:
-    """A directory to run commands in, as if it were the whole system."""
+    """A directory in which commands run as if it were the whole system."""
 
     def __init__(self, path, mounts=(PROC,)):
         self.path, self.mounts = path, mounts
@@ -254,7 +253,7 @@ class Root:
         return root
 
     def mounted(self, *mounts):
-        """The same root with other mounts, each as for mount(8), with a path in the root."""
+        """The same root with other mounts, each given as for mount(8) with a path in the root."""
         return Root(self.path, mounts)
 
     def on_disk(self, path):
@@ -273,15 +272,15 @@ class Root:
         return text_of(must(self.command(*words), env=ENVIRONMENT))
 
     def put(self, file, name=None):
-        """Copies a file in; its path there."""
+        """Copy a file into the root; returns its path there."""
         path = f"/srv/{name or os.path.basename(file)}"
         shutil.copy(file, self.on_disk(path))
         return path
 
-    # -- what importlib.metadata and entrydb say there --
+    # -- answers of importlib.metadata and entrydb --
 
     def python(self):
-        """Whose rules, and the path entries."""
+        """The version of the root's Python, and its path entries."""
         return json.loads(self.text("python3", "-I", "-c", "import json, sys; print(json.dumps("
                                     "['%d.%d' % sys.version_info[:2], sys.path]))"))
 
@@ -297,10 +296,10 @@ class Root:
         return program.Reply(self.run("entrydb", "list", "--json", "--python", rules, *words,
                                       *options, stderr=subprocess.PIPE))
 
-    # -- what dpkg and entrydb have done there --
+    # -- effects of dpkg and entrydb --
 
     def refreshes(self):
-        """How often dpkg ran the package's postinst, and for what, so far."""
+        """The actions, configure or trigproc, for which dpkg has run the package's postinst so far."""
         with open(self.on_disk("/var/log/dpkg.log"), encoding="utf-8") as log:
             done = [line.split()[2:4] for line in log if " entrydb:" in line]
         return [action for action, _ in done if action in ("configure", "trigproc")]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a script by a CPython of each minor version at hand, with the same arguments: each_python.py SCRIPT [ARGUMENT...]"""
+"""Run a script with every available minor version of CPython: each_python.py SCRIPT [ARGUMENT...]"""
 
 import subprocess
 import sys

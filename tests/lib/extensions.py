@@ -1,4 +1,4 @@
-"""Shared objects that Python would take for extensions, as far as the dynamic linker looks."""
+"""Shared objects that look like Python extensions to the dynamic linker."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from support import write, read_bytes
 
 
 def compile_object(place, name, source, *options):
-    """Its path, place/name."""
+    """Compile place/name; returns its path."""
     os.makedirs(place, exist_ok=True)
     write(f"{place}/{name}.c", source)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", f"{place}/{name}", f"{place}/{name}.c", *options],
@@ -16,7 +16,7 @@ def compile_object(place, name, source, *options):
 
 
 def make_extension(place, symbol, library=None):
-    """The bytes of one that needs the symbol, from the library where one is named; that is left
+    """The bytes of an extension that needs the symbol, from the library if given; the library stays
     in place."""
     options = []
     if library:

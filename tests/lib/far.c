@@ -1,16 +1,16 @@
 /*
- * far.c - a directory seen through a slow network: each request to it takes a while.
+ * far.c - a FUSE file system that shows a directory as if through a slow network.
  *
  * usage: far DIRECTORY MOUNT_POINT MICROSECONDS SECONDS COUNTS
  *
- * Mounts DIRECTORY, read-only, with the inodes, times and order that it has, and another
- * device number: as a second host would see it. What was asked is remembered by the kernel
- * for SECONDS. The requests are counted in the file COUNTS, one uint64_t for each enum
- * request. Ends when it is unmounted. For tests and figures only.
+ * Mounts DIRECTORY read-only, with its inodes, times and directory order but another device
+ * number, as a second host would see it. The kernel may cache answers for SECONDS. Requests
+ * are counted in the file COUNTS, one uint64_t for each enum request. Exits when unmounted.
+ * For tests and benchmarks only.
  *
- * It speaks the kernel's own protocol (linux/fuse.h), since some releases of libfuse have
- * the kernel look up one name of a directory at a time, as no network file system does. A
- * file's number in it is its inode; what it was found as is never forgotten.
+ * It implements the kernel's protocol (linux/fuse.h) directly, because some releases of libfuse
+ * make the kernel look up the names of a directory one at a time, unlike a network file
+ * system. A file's node number is its inode number; nodes are never forgotten.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 
 #define THREADS     64
 #define NODES       ((size_t)1 << 18)
-#define BUFFER_SIZE ((size_t)256 * 1024) /* of a request */
+#define BUFFER_SIZE ((size_t)256 * 1024) /* bytes of the largest request */
 #define READ_SIZE   ((uint32_t)128 * 1024)
 
 enum request { LOOK, LINK, LIST, OPEN, READ, REQUESTS };
@@ -55,7 +55,7 @@ _Noreturn static void fail(const char *what)
 	exit(3);
 }
 
-/* Some requests are not counted: nobody waits for them. */
+/* Delay and count a request; requests whose answer is not waited for are not counted. */
 static void travel(enum request request)
 {
 	atomic_fetch_add(&far.counts[request], 1);
@@ -84,7 +84,7 @@ static const char *path_of(uint64_t number)
 	return path ? path : "";
 }
 
-/* A file is called by the name that it was first found by. */
+/* A file keeps the path that it was first looked up by. */
 static void remember(uint64_t number, const char *path)
 {
 	struct node *node;
@@ -129,7 +129,7 @@ static void answer(const struct fuse_in_header *in, int errnum, const void *body
 	};
 	struct iovec parts[] = {{&out, sizeof(out)}, {(void *)body, errnum ? 0 : size}};
 
-	/* A question that was taken back has no use for an answer. */
+	/* An interrupted request gets no answer. */
 	if (writev(far.device, parts, 2) < 0 && errno != ENOENT && errno != ENODEV)
 		fail("/dev/fuse");
 }
@@ -169,7 +169,7 @@ static void look_up(const struct fuse_in_header *in, const char *name)
 		out.nodeid = status.st_ino;
 		out.attr = attributes(&status);
 		answer(in, 0, &out, sizeof(out));
-	} else if (errno == ENOENT) { /* number 0: which may be remembered, too */
+	} else if (errno == ENOENT) { /* node number 0: a negative answer, which may be cached */
 		answer(in, 0, &out, sizeof(out));
 	} else {
 		answer(in, errno, NULL, 0);
@@ -227,7 +227,7 @@ static void read_file(const struct fuse_in_header *in, const struct fuse_read_in
 	answer(in, len < 0 ? errno : 0, bytes, (size_t)len);
 }
 
-/* As many entries as fit, from the place where it was left. */
+/* As many entries as fit, starting at the requested offset. */
 static void list(const struct fuse_in_header *in, const struct fuse_read_in *what)
 {
 	_Alignas(uint64_t) char bytes[READ_SIZE];
@@ -303,7 +303,7 @@ static void serve(const struct fuse_in_header *in)
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
-		return; /* wait for no answer */
+		return; /* these have no answer */
 	default:
 		answer(in, ENOSYS, NULL, 0);
 	}
@@ -319,7 +319,7 @@ _Noreturn static void *work(void *unused)
 
 		if (len >= 0)
 			serve(buffer);
-		else if (errno == ENODEV) /* it was unmounted */
+		else if (errno == ENODEV) /* unmounted */
 			exit(0);
 		else if (errno != EINTR && errno != EAGAIN && errno != ENOENT)
 			fail("/dev/fuse");

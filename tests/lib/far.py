@@ -1,4 +1,4 @@
-"""A directory as another host sees it over a slow network: far.c, mounted."""
+"""A directory as another host sees it over a slow network: a mount of far.c."""
 
 import ctypes
 import os
@@ -15,7 +15,7 @@ PATIENCE = 60  # seconds
 
 
 def why_not():
-    """Why nothing can be mounted; None where it can."""
+    """The reason why FUSE mounts are impossible here; None if they work."""
     if os.geteuid() != 0:
         return "only root can mount"
     try:
@@ -26,7 +26,7 @@ def why_not():
 
 
 def build(directory):
-    """The program, in that directory."""
+    """Compile far.c in the directory; returns the program."""
     target = f"{directory}/far"
     if not os.path.exists(target):
         subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-pthread",
@@ -39,8 +39,8 @@ class CannotMount(Exception):
 
 
 class Far:
-    """@directory at @point: each request takes @delay seconds, and the kernel remembers what it
-    was told for @memory seconds."""
+    """Mounts @directory at @point: each request takes @delay seconds, and the kernel caches answers for
+    @memory seconds."""
 
     def __init__(self, program, directory, point, delay=0.0, memory=1.0):
         os.makedirs(point, exist_ok=True)
@@ -69,7 +69,7 @@ class Far:
             self.process.kill()
         try:
             self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:  # somebody still has a file open there
+        except subprocess.TimeoutExpired:  # a file of it is still open
             self.process.kill()
             self.process.wait()
         with self.process.stderr as stream:

@@ -1,4 +1,4 @@
-"""A real PostgreSQL of a test's own, and hosts for it."""
+"""A private PostgreSQL server for a test, and sites of hosts to report to it."""
 
 import contextlib
 import glob
@@ -16,15 +16,15 @@ RELATIONS = ("distribution", "entry_point", "plugin", "startup", "event", "findi
 
 
 def tool(name):
-    """A program of PostgreSQL's, which Debian keeps off the PATH."""
+    """The path of a PostgreSQL program, which Debian keeps off the PATH."""
     return max(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), default=None) or shutil.which(name)
 
 
 class Server:
-    """A server of this test's own, on a socket in its own directory."""
+    """A private server that listens on a socket in its own directory."""
 
     def __init__(self):
-        self.top = tempfile.mkdtemp(prefix="entrydb-pg-", dir="/tmp")  # a socket's path is short
+        self.top = tempfile.mkdtemp(prefix="entrydb-pg-", dir="/tmp")  # socket paths must be short
         self.owner = STRANGER if IS_ROOT else None
         if self.owner:
             os.chown(self.top, self.owner, self.owner)
@@ -44,7 +44,7 @@ class Server:
                               **as_user(self.owner), **how)
 
     def start(self, settings="-c listen_addresses="):
-        # Not captured: the server would hold the pipe open.
+        # Not captured: the server would keep the pipe open.
         subprocess.run([tool("pg_ctl"), "-D", self.data, "-w", "-l", f"{self.top}/log", "-o",
                         f"-k {self.top} -c fsync=off {settings}", "start"], check=True, cwd="/",
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_user(self.owner))
@@ -56,7 +56,7 @@ class Server:
         try:
             self.stop()
         except subprocess.CalledProcessError:
-            pass  # it is stopped already
+            pass  # already stopped
         remove_tree(self.top)
 
     def sql(self, text, user="admin", database="fleet", check=True):
@@ -70,7 +70,7 @@ class Server:
         return f"postgresql://{role}@/fleet?host={self.top}"
 
     def copy_script(self, host):
-        """A script for psql: all rows of that host by COPY, into tables with the same indexes and foreign keys."""
+        """A psql script that copies all rows of a host into new tables with the same indexes and foreign keys."""
         self.sql("CREATE SCHEMA bare;" + "".join(
             f"CREATE TABLE bare.{name} (LIKE entrydb.{name} INCLUDING INDEXES INCLUDING DEFAULTS);"
             f"ALTER TABLE bare.{name} ADD FOREIGN KEY (environment) REFERENCES entrydb.environment ON DELETE CASCADE;" for name in RELATIONS))
@@ -89,7 +89,7 @@ class Server:
         self.sql("".join(f"CREATE ROLE {name} LOGIN; SELECT entrydb.enroll('{name}');\n" for name in names))
 
     def processor_seconds(self):
-        """Of all server processes that have ended."""
+        """The CPU time of all server processes that have ended."""
         with open(f"{self.data}/postmaster.pid", encoding="ascii") as file:
             number = int(file.readline())
         fields = read(f"/proc/{number}/stat").rpartition(")")[2].split()
@@ -97,12 +97,12 @@ class Server:
 
 
 class RoundTrips:
-    """Stands between a client and the server, and counts how often the server was ready for more."""
+    """A proxy between a client and the server that counts the server's ReadyForQuery messages."""
 
     def __init__(self, server):
         self.top = tempfile.mkdtemp(prefix="entrydb-pg-", dir="/tmp")
         self.server, self.count = server, 0
-        self.answers = None  # after so many the client hears no more
+        self.answers = None  # the connection is cut after this many
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(f"{self.top}/.s.PGSQL.5432")
         self.listener.listen()
@@ -129,9 +129,9 @@ class RoundTrips:
             upstream.shutdown(socket.SHUT_WR)
 
     def answer(self, upstream, client):
-        """Messages are a letter, a length of four bytes that counts itself, and so much."""
+        """Forward messages: a type byte, a 4-byte length that includes itself, and the body."""
         seen = b""
-        with upstream, contextlib.suppress(OSError):  # a client that has what it wants, and goes
+        with upstream, contextlib.suppress(OSError):  # the client may close first
             while data := upstream.recv(1 << 16):
                 seen += data
                 while len(seen) >= 5 and len(seen) > (size := int.from_bytes(seen[1:5], "big")):
@@ -146,7 +146,7 @@ class RoundTrips:
 
 
 def make_site(site, distributions, each, version="1.0"):
-    """An environment of which `entrydb audit` finds nothing, as pip leaves it."""
+    """An environment in which `entrydb audit` finds no problem, as pip would leave it."""
     for number in range(distributions):
         name, info = f"dist{number}", f"dist{number}-{version}.dist-info"
         files = {f"{info}/METADATA": metadata(name, version), f"{info}/INSTALLER": "pip\n", f"{name}/__init__.py": "",

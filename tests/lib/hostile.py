@@ -1,9 +1,8 @@
-"""Random hostile environments: what a path can hold that a reader may get wrong.
+"""Random hostile environments: path entries with contents that readers get wrong.
 
-Each choice comes from one random.Random, so a seed and a case number give the
-same tree again (readdir order apart, which belongs to the file system). The
-pools of names are small on purpose: only then do distributions collide.
-Nothing here may block a reader for ever, so there are no FIFOs.
+All choices come from one random.Random, so a seed and a case number reproduce the tree (except for
+the readdir order, which the file system chooses). The pools of names are small on purpose: otherwise
+distributions would never collide. FIFOs are left out, since they could block a reader for ever.
 """
 
 import io
@@ -47,7 +46,7 @@ DIRECTORY_NAMES = ["site", "lib/python3.12/site-packages", "venv/lib/python3.11/
 
 
 class Environment:
-    """A directory `root` with things to put on the path; `path` says how they are spelt."""
+    """A directory `root` with path entries in it; `path` lists them as the query spells them."""
 
     def __init__(self, root, random):
         self.root = root
@@ -56,7 +55,7 @@ class Environment:
         self.directories = []
         self.zips = []
         self.outside = 0
-        # One bad file fails the whole call: with one in each tree little else were compared.
+        # One fatal file fails the whole call: if every tree had one, little would be compared.
         self.fatal = random.random() < 0.4
         os.mkdir(root)
         self.build()
@@ -174,14 +173,14 @@ class Environment:
             os.symlink(f"{self.root}/out{self.outside}", path)
 
     def add_namesake(self, place):
-        """One that stands behind another of its name, or before it."""
+        """Add a distribution of the same name, which shadows an existing one or is shadowed by it."""
         names = [child for child in sorted(os.listdir(place)) if child.lower().endswith("-info")]
         path = f"{place}/{self.pick(names).partition('-')[0]}-{self.pick(['7.dist', '8.egg'])}-info" if names else place
         if not os.path.lexists(path):
             self.write_distribution(path)
 
     def key_needs_name(self, path):
-        """Whether a missing Name would be fatal, in a tree where nothing may be."""
+        """Would a missing Name be fatal here, in a tree that must have no fatal file?"""
         stem, extension = os.path.splitext(os.path.basename(path))
         exact = extension in (".dist-info", ".egg-info") and stem.partition("-")[0]
         return not self.fatal and not exact
@@ -281,7 +280,7 @@ class Environment:
 
     def write_zip(self, place):
         prefix = self.pick([b""] * 8 + [b"#!/usr/bin/env python3\n", b"\0" * 100, b"PK\x05\x06", b"PK\x03\x04"])
-        # Offsets that count the prefix, and offsets that do not: readers take both.
+        # Offsets with and without the prefix: readers accept both.
         counted = self.chance(0.5)
         stream = io.BytesIO(prefix if counted else b"")
         stream.seek(0, os.SEEK_END)
@@ -291,7 +290,7 @@ class Environment:
             with zipfile.ZipFile(stream, "a", method) as archive:
                 self.fill_zip(archive, os.path.basename(place).lower().endswith(".egg"))
         data = stream.getvalue()
-        # Replaced, not rewritten: a new file even if a reader has the old one open.
+        # Replaced rather than rewritten: readers that have the old file open keep it.
         self.replace_file(place, data if counted else prefix + data)
 
     def fill_zip(self, archive, egg):
@@ -337,7 +336,7 @@ class Environment:
         return [child for child in every if os.path.islink(child) or usable(child)]
 
     def change_listing(self):
-        """Changes that alter the times of the directory or archive on the path."""
+        """Change the times of the directory or archive on the path."""
         for _ in range(self.random.choice([1, 1, 2, 3])):
             children = self.children()
             kind = self.random.randrange(6)
@@ -360,12 +359,12 @@ class Environment:
             os.rename(child, target)
 
     def replace(self, child):
-        """As an upgrade does it: the same name, another directory."""
+        """Replace a directory by a new one of the same name, as an upgrade does."""
         remove(child)
         self.write_distribution(child)
 
     def change_inside(self):
-        """Changes below a metadata directory, which leave the site directory's times alone."""
+        """Change files below a metadata directory, which leaves the site directory's times alone."""
         for _ in range(self.random.choice([1, 1, 2, 3])):
             inside = [child for child in self.children() if os.path.isdir(child) and usable(child)]
             if not inside:
@@ -383,7 +382,7 @@ class Environment:
                 self.replace_file(f"{child}/{self.pick(['METADATA', 'PKG-INFO'])}", self.metadata(plain))
 
     def carry(self):
-        """Half of them copied, with times and databases, to where they were: all files are others."""
+        """With probability 1/2, replace the environment by a copy with the same times: all inodes change."""
         if self.chance(0.5):
             return
         copy = self.root + ".copy"
@@ -392,7 +391,7 @@ class Environment:
         os.rename(copy, self.root)
 
     def edit_in_place(self, path):
-        """Other bytes in the same file, of the same size where there was one."""
+        """Write other bytes into the same file, of the same size if there was one."""
         if os.path.isdir(path) or (os.path.lexists(path) and not usable(path)):
             return
         if not os.path.exists(path):
@@ -412,7 +411,7 @@ class Environment:
 
 
 def usable(path):
-    """Readable and writable: not one of those made unreadable, nor a link to nowhere."""
+    """Readable and writable: neither made unreadable nor a dangling link."""
     return os.access(path, os.R_OK | os.W_OK | (os.X_OK if os.path.isdir(path) else 0))
 
 
@@ -429,7 +428,7 @@ def remove(path):
 
 
 def destroy(root):
-    """Removes an environment, the unreadable parts of it too."""
+    """Remove an environment, including its unreadable parts."""
     if os.geteuid():
         for place, names, _ in os.walk(root):
             for name in names:

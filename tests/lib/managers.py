@@ -1,9 +1,8 @@
-"""The package managers, each with one small environment that it installs into.
+"""The package managers, each with a small environment to install into.
 
-Every one is the real program: pip and uv in a virtual environment, dpkg, rpm and
-pacman in a root directory of their own. A manager says what its environment is to
-entrydb, how to install and remove a tiny package (tiny_packages.py), and what to do
-after it was killed.
+All are the real programs: pip and uv in a virtual environment, dpkg, rpm and pacman in a root
+directory of their own. A manager knows how entrydb sees its environment, how to install and remove a
+tiny package (tiny_packages.py), and how to recover after it was killed.
 """
 
 import glob
@@ -15,19 +14,19 @@ import sys
 import package_cache
 import tiny_packages
 
-SYSTEM_PYTHON = "python3.11"  # whose site directory the packages of rpm and pacman use
+SYSTEM_PYTHON = "python3.11"  # the site directory that rpm and pacman packages use
 LINK_MODES = ("clone", "copy", "hardlink", "symlink")
 UV = "uv>=0.5"
 
 
 class Unavailable(Exception):
-    """The program is not here, and cannot be had."""
+    """The program is not installed and cannot be downloaded."""
 
 
 class Manager:
-    hook = None            # the name of its hook; None: there is none
+    hook = None            # the name of its hook, if it has one
     program = None
-    system = True          # it installs below a root directory, not in an environment
+    system = True          # installs below a root directory, not into an environment
 
     def __init__(self, place, interpreter, choose):
         self.place, self.interpreter, self.choose = place, interpreter, choose
@@ -55,16 +54,16 @@ class Manager:
         self.root = f"{self.top}/root"
         os.makedirs(self.root)
 
-    # -- what it is to entrydb --
+    # -- how entrydb sees it --
 
     @property
     def site(self):
-        """On the disk."""
+        """Its path on the disk."""
         return f"{self.root}{self.site_inside}"
 
     @property
     def tree(self):
-        """What is carried as a whole, its database included."""
+        """The tree to copy or move as a whole, database included."""
         return self.root
 
     @property
@@ -91,10 +90,10 @@ class Manager:
     # -- after a failure --
 
     def recover(self):
-        """What a user does after the manager was killed."""
+        """Recover as a user would after the manager was killed."""
 
     def cure(self, package):
-        """What a user does when the remains of a killed run are in the way."""
+        """Repair as a user would when remains of a killed run block the package."""
         for path in glob.glob(f"{self.site}/{package.stem.rpartition('-')[0]}-*"):
             shutil.rmtree(path)
 
@@ -175,7 +174,7 @@ class Pacman(Manager):
         return self.command("-Rdd", *names)
 
     def recover(self):
-        """pacman itself names the file that its next run wants gone."""
+        """pacman's message names the lock file that blocks the next run."""
         lock = f"{self.root}/var/lib/pacman/db.lck"
         if os.path.exists(lock):
             os.unlink(lock)
@@ -221,7 +220,7 @@ class Pip(Environment):
 
     @classmethod
     def check(cls):
-        """It comes with the interpreter."""
+        """pip comes with the interpreter."""
 
     def prepare(self):
         super().prepare()
@@ -240,7 +239,7 @@ class Pip(Environment):
 
 
 class Uv(Environment):
-    """There is no hook, and none is needed."""
+    """uv has no hook and needs none."""
 
     @classmethod
     def check(cls):
@@ -267,13 +266,13 @@ MANAGERS = {each.__name__.lower(): each for each in (Pip, Uv, Dpkg, Rpm, Pacman)
 
 
 def uv_environment(top):
-    """Its cache lies on the file system of the environment, so that it can link."""
+    """Keeps uv's cache on the file system of the environment, so that it can make hard links."""
     return {"UV_CACHE_DIR": f"{top}/uv-cache", "UV_NO_CONFIG": "1", "UV_OFFLINE": "1",
             "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
 
 
 def uv_program():
-    """The uv of this machine, else one that pip gets once; None where it cannot."""
+    """The installed uv, or one that pip downloads once; None if it cannot."""
     place = f"{package_cache.cache_directory()}/{UV.replace('>=', '-')}"
 
     def build(scratch):

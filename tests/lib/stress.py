@@ -1,7 +1,7 @@
-"""Many readers and many writers of one database, some of which are killed: each answer is a state of the disk.
+"""Many readers and writers of one database, some of which are killed: every answer is a state of the disk.
 
-Readers are threads of C programs, half of them with a handle that they share. ENTRYDB_TEST_LONG: 200 readers and
-20 writers for a minute. ENTRYDB_TEST_SEED: repeat a run (but for what the processes make of it).
+Readers are threads of C programs, half of which share a handle. ENTRYDB_TEST_LONG: 200 readers and
+20 writers for a minute. ENTRYDB_TEST_SEED: repeats a run, except for the scheduling of processes.
 """
 
 import bisect
@@ -23,7 +23,7 @@ READER = f"{os.environ.get('ENTRYDB_BUILD') or f'{support.TOP}/build'}/tests/str
 
 
 class History:
-    """What was on the disk, and when: a state may be seen from before its change begins until the next has ended."""
+    """The states of the disk: each is valid from the begin of its change to the end of the next."""
 
     def __init__(self):
         self.begins, self.ends, self.states = [], [], []
@@ -36,7 +36,7 @@ class History:
         self.ends.append(time.monotonic_ns())
 
     def has(self, begin, end, answer):
-        """Was it on the disk at some time from begin to end?"""
+        """Was it a valid answer at some time from begin to end?"""
         first = max(0, bisect.bisect_left(self.ends, begin) - 1)
         last = bisect.bisect_right(self.begins, end)
         return answer in self.states[first:last]
@@ -44,7 +44,7 @@ class History:
 
 @unittest.skipUnless(os.access(READER, os.X_OK), "the readers were not built")
 class Stress(CommandTest):
-    """A site in which one distribution after another comes or goes, and updates meanwhile."""
+    """A site in which distributions come and go one at a time while updates run."""
 
     def setUp(self):
         super().setUp()
@@ -58,7 +58,7 @@ class Stress(CommandTest):
         self.update()
 
     def step(self):
-        """One rename: a distribution comes, or goes."""
+        """One rename, which adds or removes a distribution."""
         name = f"d{self.choose.randrange(NAMES)}"
         self.steps += 1
         old = self.versions.pop(name, None)
@@ -81,7 +81,7 @@ class Stress(CommandTest):
                 time.sleep(choose.uniform(0, 0.2))
                 child.kill()
             err = child.communicate(timeout=support.SECONDS_ALLOWED)[1].decode()
-            killed = child.returncode == -signal.SIGKILL  # and AddressSanitizer may say that it was
+            killed = child.returncode == -signal.SIGKILL  # AddressSanitizer may report it
             self.ends["killed" if killed else "done"] += 1
             if not killed and (child.returncode != 0 or err):
                 self.failures.append(f"update: {child.returncode} {err}")
@@ -97,7 +97,7 @@ class Stress(CommandTest):
             self.failures.append(f"reader: {reader.returncode} {err.decode()}")
         self.answers += [line.split() for line in out.decode().splitlines()]
 
-    def test_each_answer_was_a_state_of_the_disk(self):
+    def test_every_answer_is_a_state_of_the_disk(self):
         self.answers = []
         writers = [threading.Thread(target=self.write, args=(number,)) for number in range(WRITERS)]
         readers = [threading.Thread(target=self.finish_reader, args=(each,)) for each in self.start_readers()]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The last lines of tests/run: summary.py LOGS SECONDS. Status 1: something failed.
+"""Prints the last lines of tests/run: summary.py LOGS SECONDS. Exits with 1 if something failed.
 
-LOGS holds BUILD-tests.log as ctest writes it, STEP.log of what came before the tests, and the names
-of the steps that failed in `failed`.
+LOGS holds BUILD-tests.log as written by ctest, STEP.log of the steps before the tests, and the names
+of the failed steps in `failed`.
 """
 
 import collections
@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-# Of a test in ctest's log: its name, what it printed, its seconds, and how it ended.
+# A test in ctest's log: its name, output, seconds and result.
 TEST = re.compile(r"^\d+/\d+ Testing: (.*?)\n.*?^Output:\n-+\n(.*?)<end of output>\n"
                   r"Test time = +([\d.]+) sec\n-+\n(.*?)\n", re.MULTILINE | re.DOTALL)
 REASON = re.compile(r"\.\.\. skipped ['\"](.*)['\"]$|^SKIP: (.*)$", re.MULTILINE)

@@ -1,8 +1,7 @@
-"""What the tests of the program share: runs of it, small trees, and the rows of a database.
+"""Shared helpers of the program's tests: running it, small trees, and the contents of databases.
 
-ENTRYDB names the program, default build/indexer/entrydb under the top. Each test
-case has a directory of its own, with a home in it, so that no database of the
-machine is read or written.
+ENTRYDB names the program, default build/indexer/entrydb under the top. Each test case has its own
+directory with a home in it, so that no database of the machine is read or written.
 """
 
 import base64
@@ -30,9 +29,9 @@ from program import LIB, LONG, TOP, default_program  # noqa: F401: others take t
 
 PROGRAM = default_program()
 SECONDS_ALLOWED = 120
-SETTLED_AFTER = 2.2  # seconds; what is younger than 2 is watched
-CLOCK_TICK = 0.02    # seconds; two changes further apart have different times everywhere
-STRANGER = 65534     # an ordinary user who owns nothing: nobody
+SETTLED_AFTER = 2.2  # seconds; younger files are still watched
+CLOCK_TICK = 0.02    # seconds; on every file system, changes further apart have different times
+STRANGER = 65534     # nobody: an ordinary user who owns nothing
 IS_ROOT = os.geteuid() == 0
 SITE = "lib/python3.11/site-packages"
 DATABASE = "var/lib/entrydb/entry_points.db"
@@ -63,7 +62,7 @@ class Reply:
 
     @property
     def names(self):
-        """Of `list`: (name, version), in order."""
+        """The (name, version) pairs of `list`, in order."""
         return [(row[1], row[4]) for row in self.fields]
 
     def __str__(self):
@@ -71,7 +70,7 @@ class Reply:
 
 
 class CommandTest(unittest.TestCase):
-    """A test with a directory, a home and the program."""
+    """A test with a temporary directory, a home and the program."""
 
     def setUp(self):
         self.assertTrue(os.access(PROGRAM, os.X_OK), f"{PROGRAM}: build it, or name another by ENTRYDB")
@@ -90,11 +89,11 @@ class CommandTest(unittest.TestCase):
 
     def command(self, arguments, user=None):
         if user and self.home_is_lent:
-            os.chown(self.home, user, user)  # the home of whoever runs the program
+            os.chown(self.home, user, user)  # it must belong to the user who runs the program
         return [public_program() if user else PROGRAM, *map(str, arguments)]
 
     def start(self, *arguments, user=None, env=None, **how):
-        """The running program; it is killed if the test ends before it does."""
+        """Start the program; it is killed if it is still running when the test ends."""
         child = subprocess.Popen(self.command(arguments, user), env=env or self.environment(),
                                  **quiet_streams(how), **as_user(user))
         self.addCleanup(end, child)
@@ -111,7 +110,7 @@ class CommandTest(unittest.TestCase):
         return reply
 
     def on_terminal(self, *words, status=DONE, stderr=None, columns=0, **variables):
-        """What the program shows on a terminal; stderr goes there, too, unless it is given."""
+        """The program's output on a terminal, with stderr unless that is given."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         child = self.start(*words, stdout=theirs, stderr=stderr or theirs,
@@ -121,20 +120,20 @@ class CommandTest(unittest.TestCase):
         try:
             while piece := os.read(ours, 65536):
                 shown += piece
-        except OSError:  # nobody holds the other end
+        except OSError:  # EIO: the other end is closed
             pass
         os.close(ours)
         self.assertEqual(child.wait(), status, shown)
         return shown.decode().replace("\r\n", "\n")
 
     def finish(self, *children):
-        """Each ends, and has done what it was asked to."""
+        """Wait for the children to end, and check that they succeeded."""
         for child in children:
             _, err = child.communicate(timeout=SECONDS_ALLOWED)
             self.assertEqual(child.returncode, DONE, err.decode())
 
     def mount(self, *options, place=None):
-        """A file system in memory."""
+        """Mount a tmpfs; skips the test if that is impossible."""
         place = place or f"{self.top}/disk"
         tools = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         os.mkdir(place)
@@ -146,7 +145,7 @@ class CommandTest(unittest.TestCase):
         return place
 
     def check_sane(self, reply):
-        """Whatever happens: one of the four statuses, no report of a sanitizer."""
+        """Every call must end with one of the four statuses and without a report of a sanitizer."""
         self.assertIn(reply.status, (DONE, NOT_FOUND, USAGE, COULD_NOT), str(reply))
         self.assertNotIn("Sanitizer", reply.err, str(reply))
         self.assertNotIn("runtime error:", reply.err, str(reply))
@@ -160,9 +159,9 @@ class CommandTest(unittest.TestCase):
         return self.run_program("update", *(paths or [self.prefix]), status=status, **how)
 
     def index(self, *paths, database=None, watched="0"):
-        """An update seconds later, without the wait: rows are believed, and no longer watched.
+        """Update and make the rows trusted and no longer watched, as after a few seconds.
 
-        watched: a condition, in SQL, for those that are edited in place.
+        watched: an SQL condition for the distributions that are to remain watched, as editable ones do.
         """
         reply = self.update(*paths)
         time.sleep(CLOCK_TICK)
@@ -173,7 +172,7 @@ class CommandTest(unittest.TestCase):
         return reply
 
     def freshness(self, path=None, *options, name="alpha", **how):
-        """How the program knows what it says of that path entry: fresh, checked, scanned."""
+        """The freshness of the answer about the path entry: fresh, checked or scanned."""
         reply = self.run_program("why", "--json", "demo", name, "--path", path or self.site,
                                  *options, status=DONE, **how)
         return reply.objects[0]["freshness"]
@@ -182,7 +181,7 @@ class CommandTest(unittest.TestCase):
 # --- directories ---
 
 def make_directory(test):
-    """A new directory that everybody may enter, removed when the test (or class) is over."""
+    """A new directory that all users may enter, removed after the test (or class)."""
     path = os.path.realpath(tempfile.mkdtemp(prefix="entrydb-test-"))
     os.chmod(path, 0o755)
     cleanup = test.addClassCleanup if isinstance(test, type) else test.addCleanup
@@ -191,7 +190,7 @@ def make_directory(test):
 
 
 def remove_tree(path):
-    """Also what has been made unreadable; nothing outside is touched."""
+    """Remove the tree, including its unreadable parts, without touching anything outside."""
     def make_writable(_, child, __):
         for each in (os.path.dirname(child), child):
             if each == path or each.startswith(f"{path}/"):
@@ -203,7 +202,7 @@ def remove_tree(path):
 
 
 def fill(disk, leave=0):
-    """All of it but so many bytes, by one file."""
+    """Fill the disk except for so many bytes, with one file."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(f"{disk}/filler")
     with open(f"{disk}/filler", "wb", buffering=0) as file:
@@ -216,7 +215,7 @@ def fill(disk, leave=0):
 # --- processes ---
 
 def environment(home, **variables):
-    """This process's environment without what would steer the program; None removes a variable."""
+    """The environment of this process without variables that affect the program; None removes a variable."""
     steering = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYENV_ROOT", "XDG_CONFIG_HOME")
     env = {key: value for key, value in os.environ.items()
            if not key.startswith("ENTRYDB") and key not in steering}
@@ -246,8 +245,8 @@ def end(child):
             stream.close()
 
 
-def until(condition, what="it did not come to pass"):
-    """Waits for a state, however long this machine takes to come to it."""
+def until(condition, what="the condition was never met"):
+    """Wait for a condition, however slow the machine is."""
     end = time.monotonic() + SECONDS_ALLOWED
     while not condition():
         if time.monotonic() > end:
@@ -256,14 +255,14 @@ def until(condition, what="it did not come to pass"):
 
 
 def listens(child, number):
-    """Has the program come to where it handles that signal, or to its end?"""
+    """Does the program handle the signal already, or has it ended?"""
     with open(f"/proc/{child.pid}/status", encoding="utf-8") as file:
         caught = re.search(r"^SigCgt:\s*(\w+)", file.read(), re.MULTILINE)
     return child.poll() is not None or (caught and int(caught[1], 16) >> (number - 1) & 1)
 
 
 def opens(pid, path):
-    """Has that process the file open?"""
+    """Does the process have the file open?"""
     with contextlib.suppress(FileNotFoundError, PermissionError):
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(FileNotFoundError):
@@ -273,12 +272,12 @@ def opens(pid, path):
 
 
 def has_open(child, path):
-    """Has the program opened that file, or come to its end?"""
+    """Has the program opened the file, or ended?"""
     return opens(child.pid, path) or child.poll() is not None
 
 
 def processor_seconds():
-    """Of all children that have ended: it does not depend on what else the machine does."""
+    """The CPU time of all ended children, which the load of the machine does not affect."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -287,7 +286,7 @@ _copy = None
 
 
 def public_program():
-    """A copy of the program that every user can reach."""
+    """A copy of the program that all users can reach."""
     global _copy
     if _copy is None:
         _copy = tempfile.TemporaryDirectory(prefix="entrydb-test-program-")
@@ -309,7 +308,7 @@ def metadata(name, version):
 
 
 def digest(content):
-    """As RECORD has it."""
+    """The digest in the format of RECORD."""
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
@@ -318,7 +317,7 @@ def entry_points(name):
 
 
 def add_distribution(site, name, version="1.0", text=None, **files):
-    """A dist-info directory as an installer makes it: directory, files, entry points, RECORD."""
+    """Create a dist-info directory in the order of an installer: directory, files, entry points, RECORD."""
     info = f"{site}/{name}-{version}.dist-info"
     os.makedirs(info)
     write(f"{info}/METADATA", metadata(name, version))
@@ -344,18 +343,18 @@ def write(path, content):
 
 
 def replace(path, content):
-    """As package managers do it: a new file, renamed over the old one."""
+    """Replace a file as package managers do: write a new one and rename it."""
     write(f"{path}.part", content)
     os.rename(f"{path}.part", path)
 
 
 def settle():
-    """Wait until all that was written so far is old enough to be left alone."""
+    """Wait until everything written so far is old enough to be trusted."""
     time.sleep(SETTLED_AFTER)
 
 
 def stamp(path):
-    """Changes when the file is written or replaced, and not when it is read."""
+    """A value that changes when the file is written or replaced, but not when it is read."""
     status = os.stat(path)
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
@@ -363,7 +362,7 @@ def stamp(path):
 # --- databases ---
 
 def connect(file):
-    """Read only, and without leaving anything beside the file."""
+    """Open the database read-only, without creating any file beside it."""
     return contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True))
 
 
@@ -383,7 +382,7 @@ def events(file):
 
 
 def distribution_events(file):
-    """Without those of single entry points."""
+    """The events without those of single entry points."""
     return [event for event in events(file) if not event[0].startswith("entry-point")]
 
 
@@ -392,7 +391,7 @@ def is_sound(file):
 
 
 def change_database(file, *statements):
-    """As somebody with sqlite3 would who does not know better."""
+    """Change the database behind entrydb's back."""
     with contextlib.closing(sqlite3.connect(file)) as connection:
         for statement in statements:
             connection.execute(statement)
@@ -401,20 +400,20 @@ def change_database(file, *statements):
 
 @contextlib.contextmanager
 def held_lock(database):
-    """As by another writer."""
+    """Hold the lock of a writer."""
     with open(f"{database}.lock", "r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def leftovers(database):
-    """What lies beside a database that should not."""
+    """Unexpected files beside a database."""
     name = os.path.basename(database)
     return sorted(set(os.listdir(os.path.dirname(database))) - {name, f"{name}.lock"})
 
 
 def main():
-    """Status 77: everything was skipped."""
+    """Run the tests; status 77 if all were skipped."""
     result = unittest.main(module="__main__", exit=False).result
     if not result.wasSuccessful():
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""A test of a test: with an answer that is wrong on purpose, differential.py must find a difference, and none without."""
+"""Tests a test: differential.py must find a difference with each mutant, and none without."""
 
 import argparse
 import concurrent.futures
@@ -16,20 +16,20 @@ def verdict(name, done):
     if done.returncode == 77:
         print(printed)
         sys.exit(77)
-    # A crash of the test has status 1 as well: only counted differences count.
+    # A crash of the test has status 1, too: only reported differences count.
     differing = re.search(r"cases, (\d+) cases differ, ", printed)
     caught = done.returncode == 1 and differing and int(differing[1]) > 0
     good = done.returncode == 0 if name == "none" else bool(caught)
-    print(f"{name}: {'as it should be' if good else 'WRONG'}: {printed.splitlines()[-1]}", flush=True)
+    print(f"{name}: {'as expected' if good else 'WRONG'}: {printed.splitlines()[-1]}", flush=True)
     if not good:
         print(printed)
     return good
 
 
 def main(place, names, cases, how, at_a_time=1):
-    """For each of @names differential.py of @place is run with the words and the variables that @how gives.
+    """Run differential.py of @place for each of @names with the arguments and variables from @how.
 
-    Status 0: all are caught, 1: one survived, 77: skipped.
+    Exit status 0: all mutants were caught, 1: one survived, 77: skipped.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
@@ -48,5 +48,5 @@ def main(place, names, cases, how, at_a_time=1):
     with tempfile.TemporaryDirectory(prefix="entrydb-mutants-") as scratch, \
             concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
         results = [verdict(name, done) for name, done in zip(names, pool.map(differential, names))]
-    print(f"{sum(results)} of {len(results)} as they should be")
+    print(f"{sum(results)} of {len(results)} as expected")
     return 0 if all(results) else 1

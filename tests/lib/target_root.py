@@ -1,8 +1,8 @@
-"""A root directory that a package manager of a system installs into, and is its database right?
+"""Tests of the system package managers: the database of a root directory that one installs into.
 
-rpm, pacman and apk run inside that root (chroot) what a package wants run: so it holds a
-shell and the libraries that the program needs. After each step what the database alone
-says of the root is compared with what importlib.metadata finds there.
+rpm, pacman and apk run the scripts of packages inside that root (chroot), so it holds a shell and the
+libraries that the program needs. After each step the answer from the database alone is compared with
+that of importlib.metadata.
 """
 
 import functools
@@ -26,14 +26,14 @@ from tiny_packages import Package
 PROGRAM_INSIDE = "/usr/bin/entrydb"
 BUILD_SECONDS = 1800
 PACKAGES = (".apk", ".pkg.tar", ".rpm")
-NOT_PACKED = ("build", ".")  # so begin the names of what no tarball has
+NOT_PACKED = ("build", ".")  # prefixes of the files that no tarball contains
 
-# Of a release that was made before any of these builds.
+# The time of a release that is older than all builds of the tests.
 RELEASED = "1700000000"
 UPSTREAM = {"ENTRYDB_HOMEPAGE": "https://example.org/entrydb",
             "ENTRYDB_MAINTAINER": "Ann Packager <ann@example.org>", "SOURCE_DATE_EPOCH": RELEASED}
 
-# What stands in for the program, in the tests of those that go wrong.
+# Defective replacements of the program.
 BROKEN = {"missing": None, "no program": b"\x7fELF, cut off\n", "failing": b"#!/bin/sh\nexit 3\n",
           "killed": b"#!/bin/sh\nkill -KILL $$\n", "reads nothing": b"#!/bin/sh\nexit 0\n"}
 
@@ -43,7 +43,7 @@ def version():
 
 
 def pack_sources(place, with_tests=False):
-    """The tarball that a packager would start from, of what is in the working tree."""
+    """The tarball of the working tree that a packager would start from."""
     left_out = NOT_PACKED if with_tests else (*NOT_PACKED, "tests")
     name = f"entrydb-{version()}"
     path = f"{place}/{name}.tar.xz"
@@ -55,14 +55,14 @@ def pack_sources(place, with_tests=False):
 
 
 def pack_recipes(place, with_tests=False):
-    """The tarball, and beside it the recipes that are made for it."""
+    """The tarball with the recipes made for it beside it."""
     path = pack_sources(place, with_tests)
     build([f"{support.TOP}/hooks/recipes.sh", path, place], place, env={**os.environ, **UPSTREAM})
     return path
 
 
 def another_place(test):
-    """A directory with the same recipes, to build the same once more: later, and elsewhere."""
+    """A second directory with the same recipes, for a second build at another time and place."""
     return shutil.copytree(test.built, f"{support.make_directory(test)}/another/place",
                            ignore=lambda directory, names: [
                                name for name in names if name.endswith(PACKAGES)
@@ -70,13 +70,13 @@ def another_place(test):
 
 
 def readable(member):
-    """By whoever builds; and without what Python left."""
+    """Make a member of the tarball readable for the user who builds; leave out Python's caches."""
     member.mode |= 0o755 if member.isdir() or member.mode & 0o100 else 0o644
     return None if member.name.endswith(("__pycache__", ".pyc", ".o")) else member
 
 
 def build(command, cwd, **how):
-    """Runs a packager's tool; what it says is shown only where it fails."""
+    """Run a packager's tool; its output is shown only if it fails."""
     done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=BUILD_SECONDS, **how)
     if done.returncode:
@@ -84,13 +84,13 @@ def build(command, cwd, **how):
 
 
 def libraries(path):
-    """What the dynamic linker opens for a program."""
+    """The libraries that the dynamic linker loads for a program."""
     done = subprocess.run(["ldd", path], stdout=subprocess.PIPE, text=True, check=True)
     return re.findall(r"(?:=> |^\s+)(/\S+) \(0x", done.stdout, re.MULTILINE)
 
 
 def library_of_gcc():
-    """What a program of C needs that is compiled with -fexceptions, as distributions do."""
+    """libgcc_s, which C programs compiled with -fexceptions need, as distributions do."""
     done = subprocess.run(["cc", "-print-file-name=libgcc_s.so.1"], stdout=subprocess.PIPE,
                           text=True, check=True)
     return os.path.normpath(done.stdout.strip())
@@ -111,21 +111,21 @@ def add_program(root, path, place=None):
 
 @functools.cache
 def package_of(make):
-    """A directory and a package in it, made once for all tests of the module."""
+    """A directory and a package in it, built once for all tests of the module."""
     place = support.make_directory(types.SimpleNamespace(addCleanup=unittest.addModuleCleanup))
     return place, make(place)
 
 
 class RootTest(unittest.TestCase):
-    """A test with a manager of managers.py, whose root has no program of ours yet."""
+    """A test with a manager of managers.py, in whose root entrydb is not yet installed."""
 
     manager_class = None
-    manager_keeps = ()  # directories in the root
+    manager_keeps = ()  # directories of the root that the manager writes to
 
     @classmethod
     def setUpClass(cls):
         if not support.IS_ROOT:
-            raise unittest.SkipTest("only root can run what a package wants run in another root")
+            raise unittest.SkipTest("only root can run the scripts of packages in another root")
         try:
             cls.manager_class.check()
         except Unavailable as reason:
@@ -139,7 +139,7 @@ class RootTest(unittest.TestCase):
 
     @staticmethod
     def make_package(place):
-        """Of entrydb itself; returns its file."""
+        """Build the package of entrydb; returns its file."""
         raise NotImplementedError
 
     def setUp(self):
@@ -148,7 +148,7 @@ class RootTest(unittest.TestCase):
         self.root, self.site = self.manager.root, self.manager.site
         self.state = f"{self.root}/var/lib/entrydb"
         self.entrydb = program.Program(self.top, support.PROGRAM)
-        # The packages are the same for all tests: made once.
+        # The packages are the same for all tests and built once.
         self.manager.maker.place = f"{self.built}/tiny"
         os.makedirs(self.manager.maker.place, exist_ok=True)
         self.furnish()
@@ -158,7 +158,7 @@ class RootTest(unittest.TestCase):
             os.makedirs(f"{self.root}/{name}", exist_ok=True)
         try:
             os.mknod(f"{self.root}/dev/null", 0o20666, os.makedev(1, 3))
-        except PermissionError:  # in some containers; an empty file does as well
+        except PermissionError:  # in some containers; an empty file will do
             support.write(f"{self.root}/dev/null", b"")
         for name in ("/bin/sh", "/bin/mv", "/bin/rm", "/usr/bin/link", "/usr/bin/unlink", "/usr/bin/timeout"):
             add_program(self.root, os.path.realpath(name), name)
@@ -168,7 +168,7 @@ class RootTest(unittest.TestCase):
     # -- transactions -----------------------------------------------------
 
     def run_manager(self, command, prefix=(), status=0):
-        """Its output; no hook makes it fail."""
+        """Run the manager; returns its output. Hooks must never make it fail."""
         done = subprocess.run([*prefix, *command], env=self.manager.env, cwd=self.top,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=support.SECONDS_ALLOWED)
@@ -185,8 +185,8 @@ class RootTest(unittest.TestCase):
         return self.run_manager([*words[0], *(each[-1] for each in words[1:]), *options], **how)
 
     def files(self):
-        """What is in the root of files, and of directories that have entrydb's name; without
-        what the manager keeps for itself."""
+        """The files of the root, and directories named after entrydb, except what the manager writes
+        for itself."""
         found = set()
         for directory, names, files in os.walk(self.root):
             names[:] = [name for name in names
@@ -204,10 +204,10 @@ class RootTest(unittest.TestCase):
     def remove_named(self, *names):
         return self.run_manager(self.manager.remove_named(*names))
 
-    # -- what the hook calls ----------------------------------------------
+    # -- calls by the hook ------------------------------------------------
 
     def count_refreshes(self):
-        """From now on; returns a function that says how often the program has been called."""
+        """Count calls of the program from now on; returns a function that returns the count."""
         os.rename(self.root + PROGRAM_INSIDE, f"{self.root}{PROGRAM_INSIDE}.real")
         script = f'#!/bin/sh\necho "$*" >>/calls\nexec {PROGRAM_INSIDE}.real "$@"\n'
         self.replace_program(script.encode())
@@ -230,10 +230,10 @@ class RootTest(unittest.TestCase):
             support.write(path, content)
             os.chmod(path, 0o755)
 
-    # -- what is known ----------------------------------------------------
+    # -- the database ------------------------------------------------------
 
     def difference(self, level):
-        """None, or where the program's answer departs from importlib.metadata's."""
+        """How the program's answer differs from importlib.metadata's; None if it does not."""
         answer = self.reference.ask("/", [self.site], [{}])[0]
         command, reply = self.entrydb.list([self.manager.path_entry], {}, self.reference.rules,
                                            [*self.manager.list_options, "--fresh", level])
@@ -241,7 +241,7 @@ class RootTest(unittest.TestCase):
         return wrong and f"{wrong}\n{command}"
 
     def check(self, *expected):
-        """What the database alone says, and what a careful look does; expected: packages."""
+        """Check the answer from the database alone and with full checks; expected: packages."""
         self.assertTrue(os.path.exists(self.manager.database), "there is no database")
         if os.path.isdir(self.site):
             self.check_fresh()
@@ -250,13 +250,13 @@ class RootTest(unittest.TestCase):
         self.assertEqual(self.known(), sorted(each.name for each in expected))
 
     def check_fresh(self):
-        """The first question is answered without a look at the distributions."""
+        """The first query must be answered without checking the distributions."""
         done = self.entrydb.run(["status", "--json", "--path", self.manager.path_entry, *self.manager.list_options])
         found = json.loads(done.stdout)
         self.assertEqual(found["state"], "fresh", found)
 
     def known(self):
-        """The distributions that the database has."""
+        """The distributions in the database."""
         text = "SELECT name FROM distribution ORDER BY name"
         return [name for name, in support.query(self.manager.database, text)]
 
@@ -266,7 +266,7 @@ class RootTest(unittest.TestCase):
         self.check_installed(*expected)
 
     def check_installed(self, *expected):
-        """The manager did what it was asked to."""
+        """The manager has installed exactly these packages."""
         found = [name for name in os.listdir(self.site) if name.endswith(".dist-info")] \
             if os.path.isdir(self.site) else []
         self.assertEqual(sorted(found), sorted(f"{each.stem}.dist-info" for each in expected))
@@ -275,12 +275,12 @@ class RootTest(unittest.TestCase):
         return os.stat(self.site).st_mtime_ns
 
     def commands(self):
-        """Of the audit trail."""
+        """The commands in the audit trail."""
         return [command for command, in
                 support.query(self.manager.database, "SELECT command FROM event WHERE action NOT LIKE 'entry-point%' ORDER BY id")]
 
     def in_namespace(self, *mounts):
-        """The words before a command that runs with these mounts, which nobody else sees."""
+        """A command prefix that runs a command with these private mounts."""
         words = ["unshare", "--mount", "sh", "-c"]
         probe = [*words, f"mount -t tmpfs none {self.top}"]
         if subprocess.run(probe, capture_output=True, check=False).returncode:
@@ -289,31 +289,31 @@ class RootTest(unittest.TestCase):
 
 
 def package(name, package_version="1.0", number=1):
-    """number: the packager's release."""
+    """number: the package release."""
     return Package({"alpha": "alpha", "beta": "Beta.tools", "gamma": "gamma_delta"}[name],
                    package_version, number)
 
 
 class SharedPackage:
-    """What holds of the package of entrydb for every manager; beside RootTest."""
+    """Properties of the package of entrydb that hold for every manager; mixed into RootTest."""
 
-    set_aside = []  # what the package leaves of its database when it is removed
+    set_aside = []  # files of the database that remain after removal
 
     def test_installed_last(self):
-        """What it runs itself records what is there already."""
+        """Installing the package indexes the distributions that are already installed."""
         self.install(package("alpha"), package("beta"))
         self.check_quiet(self.install_entrydb())
         self.check(package("alpha"), package("beta"))
 
     def test_installed_together(self):
-        """With what is there already and what comes in the same transaction."""
+        """The package indexes distributions that are installed in the same transaction."""
         self.install(package("beta"))
         words = self.manager.install(package("alpha"))
         self.check_quiet(self.run_manager([*self.manager.install_file(self.package), words[-1]]))
         self.check(package("alpha"), package("beta"))
 
     def test_removed(self):
-        """Nobody reads what nobody keeps in step; where the manager has no purge, the audit trail waits."""
+        """Removal deletes the database, which nothing would update; without a purge, the audit trail is kept."""
         self.install_entrydb()
         self.install(package("alpha"))
         trail = "SELECT * FROM event ORDER BY id"
@@ -330,10 +330,10 @@ class SharedPackage:
 
 
 class SeveralPackages(SharedPackage):
-    """The same, for rpm and pacman; FILES: what each package that is built has, in Python's format."""
+    """The same for rpm and pacman. FILES: for each built package, its files as Python format strings."""
 
     def check_files(self, found, **words):
-        """found: the name of a package -> the paths in it."""
+        """found: package name -> the paths in it."""
         self.assertEqual(set(found), set(self.FILES))
         for name, expected in self.FILES.items():
             for path in expected:
@@ -348,21 +348,21 @@ class SeveralPackages(SharedPackage):
 
 
 class SharedTransactions:
-    """What holds for every manager once entrydb is installed; beside RootTest."""
+    """Properties that hold for every manager once entrydb is installed; mixed into RootTest."""
 
-    upgrade_calls = 1  # of the program, in one transaction that upgrades
-    ways_around_the_hook = ()  # options of the manager
+    upgrade_calls = 1  # calls of the program in one upgrade transaction
+    ways_around_the_hook = ()  # options of the manager that disable it
 
     def setUp(self):
         super().setUp()
         self.install_entrydb()
 
     def other_package(self):
-        """Without a Python distribution in it."""
+        """A package without a Python distribution."""
         raise NotImplementedError
 
     def check_failure_told(self, broken, output):
-        """broken: how the program is, of BROKEN."""
+        """broken: the kind of defect, a key of BROKEN."""
 
     def test_history(self):
         old, new, other = package("alpha"), package("alpha", "2.0"), package("beta")
@@ -376,7 +376,7 @@ class SharedTransactions:
         self.check()
 
     def test_same_version(self):
-        """The time of the site directory tells nothing; only the hook knows."""
+        """Reinstalling a version leaves the time of the site directory alone: only the hook notices."""
         self.install(package("alpha"), package("beta"))
         time = self.site_time()
         for number in (2, 3, 1):
@@ -397,7 +397,7 @@ class SharedTransactions:
             self.check(*expected)
 
     def test_other_packages(self):
-        """What has no Python distribution in it does not call the program."""
+        """Packages without Python distributions do not cause a call of the program."""
         calls = self.count_refreshes()
         self.install_file(self.other_package())
         self.assertEqual(calls(), 0)
@@ -411,7 +411,7 @@ class SharedTransactions:
                 self.remove(package("alpha"))
 
     def test_program_that_hangs(self):
-        """No transaction waits longer than a minute; here, a second."""
+        """A transaction waits at most a minute for the program; in this test, a second."""
         limit = f"{self.root}/usr/bin/timeout"
         os.rename(limit, f"{limit}.real")
         support.write(limit, '#!/bin/sh\nwhile [ "$1" != 60 ]; do shift; done\nshift\n'
@@ -425,7 +425,7 @@ class SharedTransactions:
         self.install(*packages, options=[way])
 
     def test_without_the_hook(self):
-        """Readers find out for themselves; the next transaction makes up for it."""
+        """Without the hook, readers notice the changes; the next transaction updates the database."""
         self.install(package("beta"))
         for way in self.ways_around_the_hook:
             with self.subTest(way):
@@ -450,7 +450,7 @@ class SharedTransactions:
 
 
 class MoreTransactions(SharedTransactions):
-    """The same, for rpm and pacman."""
+    """Further properties, for rpm and pacman."""
 
     reinstall_options = ()
 
@@ -461,7 +461,7 @@ class MoreTransactions(SharedTransactions):
         self.check(package("alpha"))
 
     def bulk(self):
-        """A package of which the manager has much to tell."""
+        """A package for which the manager passes a long list of files."""
         raise NotImplementedError
 
     def test_bulk(self):
@@ -492,7 +492,7 @@ class MoreTransactions(SharedTransactions):
         self.check_careful(package("alpha"), package("beta"))
 
     def check_audit_trail(self, begin, file):
-        """begin: of the commands; file: of a version of alpha."""
+        """begin: a prefix of the commands; file: a file of a version of alpha."""
         prefix = self.in_namespace(f"mount -t proc proc {self.root}/proc")
         self.install(package("alpha"), prefix=prefix)
         self.install(package("alpha", "2.0"), prefix=prefix)
@@ -504,4 +504,4 @@ class MoreTransactions(SharedTransactions):
         for command, version in zip(told, ("1.0", "2.0"), strict=True):
             self.assertTrue(command.startswith(begin), command)
             self.assertIn(file.format(version), command)
-        self.assertEqual(last, self.manager.hook)  # without /proc
+        self.assertEqual(last, self.manager.hook)  # if /proc is not mounted

@@ -1,9 +1,8 @@
-"""Tiny packages of one description, in the format of each package manager.
+"""Tiny packages in the format of each package manager, made from one description.
 
-A distribution has a name, a version and a build: builds of a version are what a
-packager's second release is, the same dist-info directory with other entry points
-in it, or with none. The files are the same in a wheel, a .deb, a .rpm and a
-pacman package, but for what each format adds.
+A distribution has a name, a version and a build. Builds of a version correspond to releases of a
+system package: the same dist-info directory with other entry points, or with none. The files are the
+same in a wheel, a .deb, an .rpm and a pacman package, apart from those that each format adds.
 """
 
 import os
@@ -26,12 +25,12 @@ class Package(NamedTuple):
 
     @property
     def stem(self):
-        """As it begins the name of a wheel, and of a dist-info directory."""
+        """The prefix of the wheel's and the dist-info directory's name."""
         return f"{self.name.replace('-', '_').replace('.', '_')}-{self.version}"
 
     @property
     def system_name(self):
-        """As distributions call it."""
+        """The name of the system package."""
         return "python3-" + self.name.lower().replace("_", "-").replace(".", "-")
 
     @property
@@ -46,8 +45,8 @@ class Package(NamedTuple):
                 f"[console_scripts]\n{self.module}-{self.build} = {value}\n")
 
     def files(self):
-        """Path in the site directory -> bytes. The module is a directory, as most are: a new
-        build leaves the site directory itself alone."""
+        """Path in the site directory -> bytes. The module is a directory, as is usual, so that a new build
+        leaves the site directory unchanged."""
         info = f"{self.stem}.dist-info"
         tree = {f"{self.module}/__init__.py": f"# {self.version}, build {self.build}\n".encode(),
                 f"{info}/METADATA": archives.metadata(self.name, self.version).encode()}
@@ -61,10 +60,10 @@ def any_package(choose, name=None):
 
 
 class Maker:
-    """Makes package files in a directory, each one when it is first asked for."""
+    """Builds package files in a directory, each on first use."""
 
     def __init__(self, place, site):
-        """site: the site directory that system packages are made for, as they see it."""
+        """site: the site directory for system packages, as seen inside the root."""
         self.place, self.site = place, site
         os.makedirs(place, exist_ok=True)
 
@@ -99,14 +98,14 @@ class Maker:
     # -- rpm --------------------------------------------------------------
 
     def write_files(self, directory, package):
-        """dpkg and rpm keep whole seconds, and nobody builds a package in the second of another change."""
+        """Write the files with old times: dpkg and rpm store whole seconds, so a new build must differ by more."""
         archives.write_files(directory, self.placed(package))
         built = int(time.time()) - 3600 - 10 * int(package.build)
         for path in self.placed(package):
             os.utime(f"{directory}/{path}", (built, built))
 
     def rpm(self, package):
-        """All names of a version and build come out of one run of rpmbuild, which takes longest."""
+        """Build the rpms of all names of a version at once, since rpmbuild is slow to start."""
         place = f"{self.place}/rpm-{package.version}-{package.build}"
         if not os.path.isdir(place):
             self.write_rpms(place, package)
@@ -148,7 +147,7 @@ class Maker:
 
 
 def directories(tree):
-    """pacman removes only directories that a package lists."""
+    """The parent directories, which pacman removes only if the package lists them."""
     names = {os.path.dirname(path) for path in tree}
     while "" not in names:
         names |= {os.path.dirname(name) for name in names}

@@ -1,10 +1,10 @@
-"""A virtual environment with torch and the Python package, and what programs do in it.
+"""A virtual environment with torch and the Python package, and runs of programs in it.
 
-The environment without plugins is built once and kept (tests/lib/package_cache.py). Each
-test module works in a copy of it by hard links, in which entrydb is installed as a wheel
-and switched on, as a user would. ENTRYDB_TEST_TORCH names another requirement, such as
-"torch==2.14.1"; otherwise a build for the CPU alone is taken, and where pip finds none the
-tests are skipped: others are gigabytes. Run as a script, this says which it is.
+The environment without plugins is built once and cached (tests/lib/package_cache.py). Each test
+module uses a hard-linked copy, in which entrydb is installed as a wheel and switched on, as a user
+would do it. ENTRYDB_TEST_TORCH names another requirement, such as "torch==2.14.1"; the default is a
+CPU-only build, and the tests are skipped if pip finds none, since others are gigabytes. Run as a
+script, it fills the cache and prints the requirement.
 """
 
 import functools
@@ -25,16 +25,16 @@ import wheels
 from support import TOP, remove_tree
 
 TORCH = os.environ.get("ENTRYDB_TEST_TORCH") or "torch==2.13.0+cpu"
-BESIDE = ("numpy", "setuptools")  # torch warns without the one, and builds extensions by the other
+BESIDE = ("numpy", "setuptools")  # torch warns without numpy, and builds extensions with setuptools
 CUSTOMERS = "customers-requirements.txt"
 SECONDS_ALLOWED = 300
 
-# What differs from run to run: addresses, and the time and process in torch's log.
+# Output that varies between runs: addresses, and the time and process in torch's log.
 PASSING = ((re.compile(r"0x[0-9a-f]{6,}"), "0x..."),
            (re.compile(r"\b([VIWE])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "), r"\1<time> <process> "))
 
 
-# --- what is kept ---
+# --- the cache ---
 
 def kept_torch():
     """The environment with torch, without plugins."""
@@ -44,7 +44,7 @@ def kept_torch():
 
 
 def kept_customers():
-    """The one with other programs that look for plugins; its versions are for newer CPythons."""
+    """An environment with other programs that load plugins; its versions need newer CPythons."""
     name = f"customers-{package_cache.fixture_key(CUSTOMERS)}"
     fixture = ["--no-deps", "-r", f"{package_cache.FIXTURES}/{CUSTOMERS}"]
     return kept(name, fixture, oldest=12) or unavailable(f"what {CUSTOMERS} names")
@@ -55,9 +55,9 @@ def unavailable(what):
 
 
 def kept(name, arguments, oldest=10):
-    """A virtual environment in which pip has installed that; None where it cannot.
+    """A virtual environment in which pip has installed the arguments; None if it cannot.
 
-    It is one of the newest CPython that has it, and that the Python package accelerates.
+    It uses the newest CPython that pip finds them for and that the Python package accelerates.
     """
     found = [each for each in reference.one_per_minor(reference.interpreters())[::-1]
              if [3, oldest] <= reference.version_key(each.version) < [3, 14]]
@@ -73,7 +73,7 @@ def build(interpreter, arguments, place):
                                  quiet=True)
 
 
-# --- a copy of it ---
+# --- copies ---
 
 environment = None  # of the test module that runs
 
@@ -93,20 +93,20 @@ def link_or_copy(source, target):
 
 
 class Reply(NamedTuple):
-    """What a process left."""
+    """The result of a process."""
     status: int
     out: str
     err: str
-    answered_by: dict  # "Answer: database" -> how often; see tests/python/start
+    answered_by: dict  # "Answer: database" -> count; see tests/python/start
 
     @property
     def shown(self):
-        """What must be the same, whoever answered."""
+        """The part that must be the same with and without acceleration."""
         return self.status, self.out, self.err
 
 
 class Environment:
-    """A copy, with entrydb switched on. Hard links need it on the same file system."""
+    """A copy with entrydb switched on; it must be on the same file system, for hard links."""
 
     def __init__(self, kept):
         self.scratch = tempfile.mkdtemp(prefix=".torch-", dir=os.path.dirname(kept))
@@ -124,7 +124,7 @@ class Environment:
         self.must(self.python, "-m", "entrydb", "on")
 
     def variables(self, accelerated=True, **more):
-        """accelerated: by the .pth file of `on`; tests/python/start counts who answered."""
+        """accelerated: by the .pth file that `on` installs; tests/python/start counts the answers."""
         how = ({"PYTHONPATH": package.START, "ENTRYDB_TEST_REPORT": self.report}
                if accelerated else {"ENTRYDB": "0"})
         always = {"PATH": f"{self.prefix}/bin:/usr/bin:/bin", "HOME": f"{self.scratch}/home",
@@ -145,8 +145,8 @@ class Environment:
         return reply
 
     def compare(self, test, *command, status=0, asks=("Answer",), **variables):
-        """Runs it with and without acceleration: nothing may differ, and the database must have
-        answered what it asked, "Answer" by entry_points() and "Walk" by distribution."""
+        """Run the command with and without acceleration: the results must be equal, and the database must
+        have answered its queries, "Answer" by entry_points() and "Walk" by distribution."""
         plain = self.run(*command, accelerated=False, **variables)
         found = self.run(*command, **variables)
         test.assertEqual(plain.status, status, plain.err)
@@ -164,11 +164,11 @@ class Environment:
         return self.must(self.python, "-m", "pip", command, *quiet, *arguments, **variables)
 
     def wheel(self, name, files, entry_points):
-        """files: path -> what is in it."""
+        """files: path -> content."""
         return archives.write_wheel(self.wheels, name, files, entry_points)
 
     def installed(self, test, *paths):
-        """Wheels, for the time of a test."""
+        """Install wheels for the duration of a test."""
         self.pip("install", *paths)
         names = [os.path.basename(path).partition("-")[0] for path in paths]
         test.addCleanup(self.pip, "uninstall", *names)
@@ -181,16 +181,16 @@ class EnvironmentTest(unittest.TestCase):
         self.environment = environment
 
     def install(self, name, files, entry_points):
-        """A distribution, for the time of the test."""
+        """Install a distribution for the duration of the test."""
         self.environment.installed(self, self.environment.wheel(name, files, entry_points))
 
     def plugin(self, name, group, value, source, entry=None):
-        """The same, of one module with one entry point."""
+        """Install a distribution of one module with one entry point, likewise."""
         self.install(name, {f"{name}/__init__.py": textwrap.dedent(source)},
                      f"[{group}]\n{entry or name} = {value}\n")
 
     def script(self, source, *arguments, **how):
-        """Compares what a program in Python does."""
+        """Compare the results of a Python program."""
         path = f"{self.environment.scratch}/program.py"
         wheels.write(path, textwrap.dedent(source))
         return self.environment.compare(self, self.environment.python, path, *arguments, **how)
@@ -203,7 +203,7 @@ def normal(text):
 
 
 def main():
-    """Builds what is kept, so that tests that run side by side need not."""
+    """Fill the cache before tests run in parallel."""
     for keep, instead in ((kept_torch, package_cache.skip), (kept_customers, print)):
         try:
             print(keep())

@@ -1,8 +1,8 @@
-"""The wheel of the package, and virtual environments that it is installed in.
+"""The wheel of the package, and virtual environments with it.
 
-ENTRYDB_PYTHON_WHEEL names a wheel that was built already; otherwise it is the one in
-$ENTRYDB_BUILD/wheel, where `wheels.py DIRECTORY` puts it for all tests, or pip builds one. A
-test module is skipped where pip cannot get what builds it: setUpModule = wheels.set_up.
+ENTRYDB_PYTHON_WHEEL names an existing wheel; the default is the one in $ENTRYDB_BUILD/wheel, which
+`wheels.py DIRECTORY` creates for all tests, or one that pip builds. A test module is skipped if pip
+cannot get the build requirements: setUpModule = wheels.set_up.
 """
 
 import copy
@@ -27,7 +27,7 @@ FILES = ("entrydb.pth", "entrydb.start")
 
 @functools.cache
 def scratch():
-    """A directory of this process, which other users may look into."""
+    """A directory of this process that other users can read."""
     place = tempfile.mkdtemp(prefix="entrydb-wheel-")
     os.chmod(place, 0o755)
     unittest.addModuleCleanup(shutil.rmtree, place, ignore_errors=True)
@@ -44,7 +44,7 @@ def clean_environment(**variables):
 
 
 def run(*command, check=True, rights={}, **variables):
-    """rights: subprocess's user, group and extra_groups."""
+    """rights: the user, group and extra_groups of subprocess."""
     done = subprocess.run(command, env=clean_environment(**variables), text=True, cwd="/",
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=900, **rights)
@@ -64,7 +64,7 @@ def wheel():
 
 
 def pip_for(interpreter=None):
-    """A command; none older than an interpreter knows the tags of those that are free-threaded."""
+    """The pip command for an interpreter; only a recent pip knows the tags of free-threaded ones."""
     own = interpreter and interpreter.is_free_threaded
     return [interpreter.executable if own else sys.executable, "-m", "pip"]
 
@@ -80,7 +80,7 @@ def build(interpreter=None):
 
 
 class Environment:
-    """A virtual environment with a wheel of entrydb and three distributions with plugins."""
+    """A virtual environment with entrydb's wheel and three distributions with plugins."""
 
     def __init__(self, interpreter, package):
         self.interpreter = interpreter
@@ -95,7 +95,7 @@ class Environment:
             write(f"{info}/entry_points.txt", f"[pytest11]\n{name} = {name}.plugin\n")
 
     def at(self, prefix):
-        """The same, where it has been copied to."""
+        """The same environment copied to another place."""
         found = copy.copy(self)
         found.prefix = prefix
         return found
@@ -122,7 +122,7 @@ class Environment:
         return file
 
     def written(self):
-        """Which of the files that switch it on are there, under any name."""
+        """The names under which the files that switch it on exist."""
         return sorted(name for name in os.listdir(self.site)
                       if name.lstrip(".").startswith(FILES))
 

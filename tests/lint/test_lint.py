@@ -1,4 +1,4 @@
-"""Shell scripts, manuals and the format of C, by the tools that judge them."""
+"""Static checks of shell scripts, manual pages and the formatting of C, by standard tools."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ import unittest
 import support
 from support import TOP
 
-FORMAT = "version 14."  # other versions of clang-format lay the same style out otherwise
+FORMAT = "version 14."  # other versions of clang-format format differently
 
 
 def shell_scripts():
@@ -43,8 +43,8 @@ class Lint(unittest.TestCase):
     def test_manuals(self):
         self.check(self.need("mandoc"), "-Tlint", "-Wwarning", *glob.glob(f"{TOP}/*/man/*.[1-9]"))
 
-    def test_the_environment(self):
-        """One function reads it, which tells a privileged process nothing; libcurl looks for proxies by itself."""
+    def test_getenv(self):
+        """Only one function reads the environment, and refuses it to privileged processes; libcurl reads proxy settings."""
         found = {os.path.relpath(path, TOP) for path in sources() if not path.startswith(f"{TOP}/tests/")
                  and re.search(r"\bgetenv\(|secure_getenv\(", support.read(path))}
         self.assertEqual(found - {"db/base/trust.c", "db/base/trust.h"}, {"indexer/package_index/transfer_module.c"})

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Differential test: importlib.metadata with entrydb under it and without, hostile environments.
+"""Differential test: importlib.metadata with and without acceleration in hostile environments.
 
 usage: differential.py [--seed N] [--cases N] [--batch N] [--environment N]
                        [--pythons A:B] [--versions A:B] [--jobs N] [--stop-after N]
                        [--keep DIRECTORY] [--mutant NAME]
 
-A case is one random call (calls.py): of entry_points(), of the property of distributions,
-or of entrydb.entry_points(); the answer is taken apart (observation.py) and compared with
-what importlib.metadata says in the same process (face_worker.py). The environments are those of
-../lib/hostile.py; the program is $ENTRYDB, the package $ENTRYDB_PYTHON_PACKAGE. Each is
-asked not indexed, indexed, with another listing, changed inside (only ENTRYDB_FRESH=exact
-promises to see that), indexed again, maybe carried and changed inside again; by every interpreter
-found, twice: at `roots` and at `exact`; and by importlib_metadata of several versions. Beside these
-calls, programs that live through all of that wrap and patch what answers, and take it back
-(sessions.py). An environment that differs is kept; to run it again: --seed N --environment
-NUMBER. Status 0 equal, 1 differences, 77 skipped.
+A case is one random call (calls.py): of entry_points(), of Distribution.entry_points, or of
+entrydb.entry_points(). Its answer is taken apart (observation.py) and compared with that of the
+original importlib.metadata in the same process (face_worker.py). The environments are those of
+../lib/hostile.py; the program is $ENTRYDB, the package $ENTRYDB_PYTHON_PACKAGE. Each environment is
+queried not indexed, indexed, with another listing, changed inside (which only ENTRYDB_FRESH=exact
+promises to notice), indexed again, and possibly copied and changed inside again; by every interpreter
+found, at `roots` and at `exact`, and by several versions of importlib_metadata. In addition,
+long-running programs wrap and patch the functions involved and restore them (sessions.py). An
+environment that differs is kept; to repeat it: --seed N --environment NUMBER. Exit status: 0 equal,
+1 differences, 77 skipped.
 """
 
 import argparse
@@ -39,12 +39,12 @@ import sessions
 from program import LIB, LONG, Program, default_program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CALLS = 6                 # of each environment, stage and worker
-FATAL_DROPPED = 0.7       # share of the environments that may hold fatal files
+CALLS = 6                 # per environment, stage and worker
+FATAL_DROPPED = 0.7       # fraction of the environments that may contain fatal files
 SETTLING_SECONDS = 2.2    # entrydb trusts no directory that changed within 2 s of the scan
 REPORTS_SHOWN = 6
 
-# importlib_metadata: version, and the level of freshness. 9.1 and 10.0 are not recognised.
+# importlib_metadata: version and level of freshness. 9.1 and 10.0 are not recognised.
 VERSIONS = {"6.11.0": "roots", "7.0.2": "exact", "8.0.0": "roots", "8.2.0": "roots",
             "8.4.0": "exact", "8.6.1": "roots", "8.7.1": "exact", "8.9.0": "roots",
             "9.0.1": "roots", "9.1.0": "roots", "10.0.0": "exact", "10.1.0": "exact", "10.2.0": "roots"}
@@ -55,7 +55,7 @@ WANTS_3_11 = ("9.1.0", "10.0.0", "10.1.0", "10.2.0")
 # --- interpreters ---
 
 class Worker(reference.Worker):
-    """One interpreter with one level of freshness, which answers batch after batch."""
+    """One interpreter with one level of freshness, which processes batches of environments."""
 
     calls = CALLS
 
@@ -78,7 +78,7 @@ class Worker(reference.Worker):
             print(f"Python {self.label}: not recognised, so it answers itself")
 
     def end_batch(self):
-        """Nothing of an environment is kept."""
+        """Called when the environments are deleted: a worker keeps nothing of them."""
 
 
 def start_workers(options, found):
@@ -99,7 +99,7 @@ def start_workers(options, found):
 # --- environments ---
 
 def build(root, choices):
-    """Where one file is fatal no answer is entrydb's: a few of those are enough."""
+    """Build an environment; few have fatal files, since entrydb answers no query there."""
     environment = hostile.Environment(root, choices)
     while environment.fatal and choices.random() < FATAL_DROPPED:
         hostile.destroy(root)
@@ -108,7 +108,7 @@ def build(root, choices):
 
 
 class Case:
-    """One environment, from its building to its end."""
+    """One environment, from its creation to its removal."""
 
     def __init__(self, options, number, home):
         self.number = number
@@ -120,7 +120,7 @@ class Case:
         self.reports = []
 
     def update(self):
-        """What stands on a path may be refused, but never crash the program."""
+        """Update every path entry; some may be refused, but none may crash the program."""
         for entries, allowed in self.directories_and_others():
             if not entries:
                 continue
@@ -146,7 +146,7 @@ class Case:
                             f"  python  {found['python']}\n  entrydb {found['entrydb']}")
 
     def finish(self, keep):
-        """What to print; nothing is left of an environment that did not differ."""
+        """Returns the report; an environment without difference is deleted."""
         if not self.reports:
             hostile.destroy(self.place)
             return None
@@ -181,12 +181,12 @@ class Run:
         changed = time.monotonic()
         self.stage("changed inside", cases, home, ("exact",))
         if numbers[0] // self.options.batch % 2 == 0:
-            self.wait_since(changed)   # else that update meets directories that just changed
+            self.wait_since(changed)   # or the next update would meet directories that have just changed
         self.index(cases)
         self.stage("indexed again", cases, home)
         self.change(cases, "carry")
         self.stage("carried", cases, home)
-        self.change(cases, "change_inside")   # now no other change hides these
+        self.change(cases, "change_inside")   # not hidden by other changes now
         self.stage("changed inside again", cases, home, ("exact",))
         self.finish(cases)
         shutil.rmtree(home)
@@ -285,7 +285,7 @@ def parse():
 
 
 def main():
-    # Reports spell out what is no UTF-8, and what is no text at all.
+    # Reports contain bytes that are not UTF-8, and surrogates.
     sys.stdout.reconfigure(errors="backslashreplace")
     options = parse()
     found = reference.one_per_minor(reference.interpreters())

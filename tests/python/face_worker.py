@@ -1,13 +1,13 @@
-"""Asks importlib.metadata and entrydb the same, in one process of an interpreter under test.
+"""Makes the same calls of importlib.metadata and of entrydb in one process of an interpreter under test.
 
 usage: face_worker.py JSON
 
-JSON: {"package": directory of entrydb, "helpers": directories to import the neighbours
-from, "importlib_metadata": directory or null, "accelerate_first": whether importlib_metadata
-is imported afterwards, "mutant": name or null}. Started as `python -I -S -X utf8`. On stdin
-one JSON request a line, a list of environments; on stdout one JSON answer a line, for each
-environment the counts and the differences. sys.path is replaced during the calls, so all
-that is imported late must be here before.
+JSON: {"package": directory of entrydb, "helpers": directories on sys.path for the other modules of the
+test, "importlib_metadata": directory or null, "accelerate_first": whether importlib_metadata is
+imported after the acceleration, "mutant": name or null}. Started as `python -I -S -X utf8`. It reads
+one JSON request per line, a list of environments, and writes one JSON answer per line: counts and
+differences for each environment. sys.path is replaced during the calls, so every module that is
+imported lazily must be imported here.
 """
 
 import collections
@@ -24,11 +24,11 @@ sys.path[:0] = OPTIONS["helpers"]
 
 import calls  # noqa: E402
 import observation  # noqa: E402
-import reference_worker  # noqa: E402 - and what it imports late
+import reference_worker  # noqa: E402 - imports what importlib.metadata imports lazily
 import wrappers  # noqa: E402
 from facts import Facts, attempt  # noqa: E402
 
-DIFFERENCES_KEPT = 3     # of each environment
+DIFFERENCES_KEPT = 3     # per environment
 
 
 class Face:
@@ -58,7 +58,7 @@ class Face:
         return [reference_worker.load_module(directory)] if directory else []
 
     def count(self):
-        """Counts the questions, and those that are not left to importlib.metadata."""
+        """Count the queries, and those not passed on to importlib.metadata."""
         self.counts = collections.Counter()
         for each in self.replacements.values():
             if each.ask:
@@ -70,7 +70,7 @@ class Face:
 
     @contextlib.contextmanager
     def without_entrydb(self):
-        """importlib.metadata's own function and property in their places."""
+        """Restore importlib.metadata's own function and property."""
         replacements = list(self.replacements.values())
         for each in replacements:
             for (_, name), (owner, theirs, _) in each.parts.items():
@@ -83,7 +83,7 @@ class Face:
 
     @contextlib.contextmanager
     def unsorted(self, wanted):
-        """importlib.metadata in the order of discovery, where it would sort by group."""
+        """Make importlib.metadata return the order of discovery instead of sorting by group."""
         groups = getattr(self.modules[0], "SelectableGroups", None)
         if not (wanted and groups):
             yield
@@ -96,11 +96,11 @@ class Face:
             groups.load = own
 
     def begin_walks_after(self, number):
-        """How many distributions of a path entry are read one by one: small trees have few."""
+        """Read so many distributions of a path entry singly first; the trees here are small."""
         self.entrydb._accelerated.WALK_BEGINS = number
 
     def forget_listings(self):
-        """importlib.metadata keeps the listing of a directory as long as its time stays."""
+        """Clear importlib.metadata's cache of directory listings, which lasts as long as their mtime."""
         for module in self.modules:
             module.FastPath.__new__.cache_clear()
 
@@ -116,7 +116,7 @@ class Counts(dict):
 
 
 class Environment:
-    """One environment at one stage: some calls."""
+    """Some calls in one environment at one stage."""
 
     def __init__(self, face, request):
         self.face = face
@@ -141,7 +141,7 @@ class Environment:
         return {"counts": self.counts, "differences": self.differences}
 
     def compare(self, call, seed):
-        """Either side first, by turns: what one leaves in a cache must not help the other."""
+        """Alternate which side is called first, since it fills caches for the other."""
         sides = [self.ask_python, self.ask_entrydb]
         seen = {}
         for side in sides if self.random.random() < 0.5 else sides[::-1]:
@@ -179,7 +179,7 @@ class Environment:
 
 
 class Seen:
-    """What one side answered, and what can be seen of it."""
+    """The answer of one side, and its observable properties."""
 
     def __init__(self, call, seed, ask):
         observed = observation.Observation(seed)
@@ -188,7 +188,7 @@ class Seen:
             try:
                 self.found = ask(observed)
                 self.view = self.look(observed, call)
-            except Exception as error:  # patched parts raise when an answer is looked at, too
+            except Exception as error:  # patched parts may raise while the answer is observed, too
                 self.view = ["raised", type(error), str(error)]
         self.warnings = observed.warnings
 
@@ -207,7 +207,7 @@ def compare_alike(own, fast):
 
 
 def compare_objects(left, right):
-    """The classes' own opinion of whether the answers are equal."""
+    """Do the classes themselves consider the answers equal?"""
     with observation.warnings.catch_warnings():
         observation.warnings.simplefilter("ignore")
         if left != right or not left == right:
@@ -218,7 +218,7 @@ def compare_objects(left, right):
 
 
 def compare_groups(left, right):
-    """Where neighbours share the text of their group, in memory, so they shall here."""
+    """Neighbours that share their group string in memory must share it in both answers."""
     for at, shared in enumerate(zip(*map(observation.shared_groups, (left, right)))):
         if shared == (True, False):
             return f"groups of entries {at} and {at + 1}", "the same object", "equal objects"
@@ -237,19 +237,19 @@ def compare_light(own, fast):
 
 
 def are_about_value(own, fast):
-    """A value that cannot be parsed is ValueError in the newest interface, once others."""
+    """An unparsable value raises ValueError in the newest version, other errors in older ones."""
     return (own.view[1] in (AttributeError, AssertionError, ValueError)
             and fast.view[1] is ValueError and "Invalid object reference" in fast.view[2])
 
 
 def light_rows(found):
-    """Fields and distributions: the first of each object as all that it is, then its number."""
+    """Fields and distributions: a distribution is described once, and then by its number."""
     seen = observation.Observation(0)
     return [(each.name, each.value, each.group, seen.distribution(each.dist)) for each in found]
 
 
 def check_light(found, entries):
-    """The interface of the newest version, told by importlib.metadata's entries."""
+    """Check the interface of the newest version against importlib.metadata's entries."""
     import entrydb
     written = "EntryPoint(name={0.name!r}, value={0.value!r}, group={0.group!r})".format
     checks = [

@@ -1,4 +1,4 @@
-"""What an environment holds, as far as importlib.metadata can tell: something to ask for."""
+"""The names and files that an environment contains, by importlib.metadata: arguments for random calls."""
 
 import calls
 

@@ -1,8 +1,8 @@
-"""A free-threaded CPython to test with: one at hand, or one built of Debian's source package.
+"""A free-threaded CPython for the tests: an installed one, or one built from Debian's source package.
 
-Distributions of Linux do not have one yet. That of Debian's unstable is fetched from the mirror
-that this machine's apt uses, with lists and a cache of its own, and is built as it was released,
-without Debian's patches; it is kept in the cache of the tests. To get a newer one, remove it there.
+Linux distributions do not package one yet. The sources of Debian unstable are fetched from the mirror
+of this machine's apt, with separate lists and cache, and built without Debian's patches; the result
+is kept in the tests' cache. To get a newer one, delete it there.
 """
 
 import glob
@@ -17,13 +17,13 @@ import reference
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUITE = "unstable"
-PACKAGES = ("python3.14", "python3.13")  # the first one that the mirror has
+PACKAGES = ("python3.14", "python3.13")  # the first one available on the mirror
 TOOLS = ("apt-get", "make", "cc")
 SECONDS_ALLOWED = 3600
 
 
 def interpreter(build):
-    """The newest; skips the test where none is at hand and, if it may be built, cannot be."""
+    """The newest free-threaded interpreter; skips the test if there is none and it cannot be built."""
     place = f"{package_cache.cache_directory()}/python-free-threaded"
     at_hand = reference.free_threaded()
     if not at_hand and build:
@@ -46,7 +46,7 @@ def make(scratch, place):
         debian_root.must(["./configure", "--quiet", f"--prefix={place}", "--disable-gil",
                           "--without-static-libpython", "--disable-test-modules",
                           "OPT=-O1 -DNDEBUG"], cwd=sources)
-        # The standard library's tests are wanted, but not the modules in C that come with them.
+        # The tests of the standard library are needed, but not their C extensions.
         for target in ([], ["install", "TEST_MODULES=yes", f"DESTDIR={work}/installed"]):
             debian_root.must(["nice", "make", "--silent", f"-j{os.cpu_count()}", *target],
                              cwd=sources, timeout=SECONDS_ALLOWED)
@@ -63,7 +63,7 @@ def unpack(archive, work):
 # --- the source package ---
 
 def source(work):
-    """The archive of the newest release that can be had."""
+    """The archive of the newest available release."""
     apt = debian_root.source_apt(f"{work}/apt", SUITE)
     done = debian_root.run(["apt-get", *apt, "update"])
     if done.returncode:
@@ -80,7 +80,7 @@ def source(work):
 
 
 def versions(apt, package):
-    """Newest first."""
+    """The versions, newest first."""
     said = debian_root.text_of(debian_root.run(["apt-cache", *apt, "showsrc", "--only-source",
                                                 package]))
     found = {line.split()[1] for line in said.splitlines() if line.startswith("Version: ")}

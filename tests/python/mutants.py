@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Packages that are wrong on purpose must be caught; see lib/survivors.py.
+"""Mutation test of differential.py: it must catch every defective package; see lib/survivors.py.
 
 usage: mutants.py [--seed N] [--cases N] [NAME...]
 
-Each mutant of spoilt.py is given to differential.py. Two interpreters are asked, an older one that sorts by group
-and the newest.
+Each mutant of spoilt.py is passed to differential.py, with two interpreters: an old one that sorts by
+group, and the newest.
 """
 
 import ast
@@ -15,12 +15,12 @@ import reference
 import survivors
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ENVIRONMENTS = 12    # built at a time: most mutants are caught by the first of them
+ENVIRONMENTS = 12    # per batch: most mutants are caught by the first ones
 MUTANTS_AT_A_TIME = 2
 
 
 def names():
-    """spoilt.py itself can be imported by a worker only."""
+    """The names of the mutants. spoilt.py itself can only be imported by a worker."""
     with open(f"{HERE}/spoilt.py", encoding="utf-8") as stream:
         tree = ast.parse(stream.read())
     tables = [each.value for each in tree.body if isinstance(each, ast.Assign)

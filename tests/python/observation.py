@@ -1,9 +1,8 @@
-"""Takes an answer of entry_points() apart, into parts that can be compared.
+"""Takes an answer of entry_points() apart into comparable parts.
 
-Two observations of the same seed ask the same questions, in the same order; so those of
-importlib.metadata's answer and of entrydb's must be equal, down to the warnings and the
-texts of the exceptions. Objects of importlib.metadata's classes stand as their class and
-what they show.
+Two observations with the same seed make the same queries in the same order. Those of
+importlib.metadata's answer and of entrydb's must therefore be equal, including warnings and the texts
+of exceptions. Objects of importlib.metadata's classes are represented by class and attributes.
 """
 
 import contextlib
@@ -14,8 +13,8 @@ import pickle
 import random
 import warnings
 
-ENTRIES_PROBED = 3     # of each answer, beyond their fields
-QUESTIONS_ASKED = 4    # of each answer, beyond its entries
+ENTRIES_PROBED = 3     # per answer, besides the fields of all entries
+QUESTIONS_ASKED = 4    # per answer, besides those about entries
 
 
 class Observation:
@@ -30,14 +29,14 @@ class Observation:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-        # When an unclosed file is noticed is the garbage collector's choice.
+        # The garbage collector decides when to warn about an unclosed file.
         self.warnings = [(each.category, str(each.message), each.filename, each.lineno)
                          for each in caught if each.category is not ResourceWarning]
 
     # -- values and exceptions ---------------------------------------------
 
     def attempt(self, look, *arguments):
-        """What look(*arguments) shows, or raises."""
+        """The description of the result of look(*arguments), or of its exception."""
         try:
             return self.show(look(*arguments))
         except Exception as error:
@@ -59,7 +58,7 @@ class Observation:
                 self.distribution(entry.dist))
 
     def distribution(self, dist):
-        """Its number in order of appearance, and at the first all that it is."""
+        """The number of the distribution; the first time with its full description."""
         known = self.distributions.get(id(dist))
         if known:
             return known[0]
@@ -71,7 +70,7 @@ class Observation:
     # -- the whole answer --------------------------------------------------
 
     def answer(self, found):
-        """found: what entry_points() returned, or a list of the like."""
+        """found: the result of entry_points(), or a similar list."""
         seen = [self.show(found)]
         entries = entries_of(found)
         questions = GROUP_QUESTIONS if isinstance(found, dict) else QUESTIONS
@@ -83,7 +82,7 @@ class Observation:
         return seen
 
     def one_of(self, field, entries):
-        """A value of that field, of an entry or of none."""
+        """The value of that field of one entry, or one that no entry has."""
         if entries and self.random.random() < 0.8:
             return getattr(self.random.choice(entries), field)
         return self.random.choice(["nobody", "", "a", "g"])
@@ -100,17 +99,17 @@ def entries_of(found):
 
 
 def is_raised(shown):
-    """Is it what attempt() shows of an exception?"""
+    """Does it describe an exception, as returned by attempt()?"""
     return len(shown) == 3 and shown[0] == "raised"
 
 
 def shared_groups(found):
-    """Of each neighbouring two entries, whether their group is one object."""
+    """For each pair of neighbours, is their group the same object?"""
     entries = [each for each in entries_of(found) if is_entry(each)]
     return [one.group is other.group for one, other in zip(entries, entries[1:])]
 
 
-# --- questions about a collection ---
+# --- queries about a collection ---
 
 def names(_, found, __):
     return found.names
@@ -176,7 +175,7 @@ def pickled(_, found, __):
 
 
 def pickle_of(_, found, __):
-    """Its bytes. Which of equal strings are one object is left out: hence no memory."""
+    """The bytes of a pickle, without memo: which equal strings are one object may differ."""
     stream = io.BytesIO()
     pickler = pickle.Pickler(stream, 4)
     pickler.fast = True
@@ -208,7 +207,7 @@ QUESTIONS = [names, groups, by_name, by_name, by_strange_key, by_slice, selected
              reordered]
 
 
-# --- questions about the groups of 3.10 and 3.11 ---
+# --- queries about the groups of 3.10 and 3.11 ---
 
 def group_of(seen, found, entries):
     return found[seen.one_of("group", entries)]
@@ -235,7 +234,7 @@ GROUP_QUESTIONS = [names, groups, selected, selected, selected_all, written, gro
                    distribution_facts, distribution_entries]
 
 
-# --- questions about an entry point ---
+# --- queries about an entry point ---
 
 def parsed(seen, entry, _):
     return [seen.attempt(operator.attrgetter(each), entry)
@@ -297,7 +296,7 @@ PROBES = [parsed, parsed, matched, matched, compared, entry_hashed, entry_writte
 # --- comparison ---
 
 def difference(left, right, place="answer"):
-    """None, or (where, importlib.metadata's, entrydb's) of the first thing that differs."""
+    """The first difference as (place, importlib.metadata's, entrydb's), or None."""
     if type(left) is type(right) and isinstance(left, (list, tuple)):
         for at, pair in enumerate(zip(left, right)):
             found = difference(*pair, f"{place}[{at}]")

@@ -1,10 +1,10 @@
-"""Replaces every part of a metadata module, one after another, and tells what was answered.
+"""Replaces the parts of a metadata module, one after another, and prints the answers.
 
 usage: replaced_worker.py MODULE HOW...
 
-MODULE: importlib.metadata or importlib_metadata. HOW: plain, wraps or wrapt. On stdout one JSON
-list a line for each case: [part, when, how, answers, calls that the replacement saw]. With
-entrydb or without must make no difference: test_replaced.py compares the two.
+MODULE: importlib.metadata or importlib_metadata. HOW: plain, wraps or wrapt. Writes one JSON list per
+case: [part, when, how, answers, calls that the replacement received]. The output must be the same
+with and without entrydb: test_replaced.py compares them.
 """
 
 import importlib
@@ -14,12 +14,12 @@ import sys
 
 NAME, *HOWS = sys.argv[1:]
 module = importlib.import_module(NAME)
-from wrappers import Recorder, parts  # noqa: E402 - imports what must be imported after it
+from wrappers import Recorder, parts  # noqa: E402 - imports modules that must be imported after it
 
-# --- what is asked ---
+# --- queries ---
 
 def text(value):
-    """Without the addresses of objects."""
+    """repr() without the addresses of objects."""
     return re.sub("0x[0-9a-f]+", "", str(value))
 
 
@@ -47,7 +47,7 @@ def ask():
 
 
 def forget_listings():
-    """Importlib.metadata keeps them; where it was not asked itself, it has none."""
+    """Clear importlib.metadata's cache of listings, which it has not filled if entrydb answered."""
     module.FastPath.__new__.cache_clear()
 
 
@@ -66,13 +66,13 @@ def run_case(owner, name, how):
 
 
 def acceleration():
-    """Of the module; None without it."""
+    """The acceleration of the module; None without it."""
     replacing = sys.modules.get("_entrydb_replacement")
     return replacing and replacing.replacements.get(NAME)
 
 
 def forget_recognition():
-    """The next question is the first one again."""
+    """Make the next query behave like the first."""
     found = acceleration()
     if found:
         from entrydb import _metadata_module

@@ -1,6 +1,6 @@
-"""Tests that are scripts, run by every Python at hand in an environment of its own, which has an
-indexed site directory on sys.path. The reference is importlib.metadata's own function, asked in
-the same process at the same moment.
+"""Tests that are scripts, run by every available Python in a separate environment with an indexed site
+directory on sys.path. The reference is importlib.metadata's own function, called in the same process at
+the same time.
 """
 
 import subprocess
@@ -65,7 +65,7 @@ class ScriptTest(unittest.TestCase):
     maxDiff = None
 
     def each_python(self, script, prelude=PRELUDE, newest=False, **variables):
-        """Run a script in an interpreter of each minor version, or only in the newest."""
+        """Run a script with each minor version of Python, or only with the newest."""
         found = reference.one_per_minor(reference.interpreters())
         for interpreter in found[-1:] if newest else found:
             with self.subTest(python=interpreter.version):

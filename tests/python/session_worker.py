@@ -1,14 +1,14 @@
-"""Programs that live on while their environment changes, and that put things in its way.
+"""Long-running programs that patch parts of importlib.metadata while their environment changes.
 
 usage: session_worker.py JSON
 
-JSON: {"package": directory of entrydb, "helpers": directories to import the neighbours from,
-"importlib_metadata" and "wrapt": directories or null, "mutant": name or null}. Each environment of a
-request gets a session, a child of its own that is kept until the end of the batch: it imports
-a metadata module, has entrydb switched on before or after that, asks, and between the questions
-wraps parts of the module, of pathlib and of os, adds finders, and takes all that back again, as the
-seed says. On stdout one JSON list a line, for each environment what it did and what it saw. With
-ENTRYDB=0 or without must make no difference: sessions.py compares the two.
+JSON: {"package": directory of entrydb, "helpers": directories on sys.path for the other modules of the
+test, "importlib_metadata" and "wrapt": directories or null, "mutant": name or null}. Each environment
+of a request gets a session, a child process that lives until the end of the batch. It imports a
+metadata module, switches entrydb on before or after that, and makes queries; in between it wraps parts
+of the module, of pathlib and of os, adds finders, and undoes all that, as the seed determines. Writes
+one JSON list per line: the moves and observations of each environment. They must be the same with
+ENTRYDB=0 and without: sessions.py compares them.
 """
 
 import faulthandler
@@ -28,16 +28,16 @@ sys.path[:0] = OPTIONS["helpers"]
 
 import calls  # noqa: E402
 import observation  # noqa: E402
-import reference_worker  # noqa: E402 - and what it imports late
+import reference_worker  # noqa: E402 - imports what importlib.metadata imports lazily
 import wrappers  # noqa: E402
 from facts import Facts  # noqa: E402
 
 SECONDS_ALLOWED = 120
-HELD_MAX = 3              # changes at a time
-BURSTS = (3, 8, 20)       # questions: a recognition that failed is tried again after some
+HELD_MAX = 3              # patches at a time
+BURSTS = (3, 8, 20)       # queries: a failed recognition is retried after some of them
 PATIENCES = (0, 0, 3, 20)  # moves before the first change
-LATE = 4                  # moves before entrydb is switched on at last
-NOTABLE = frozenset((     # what programs do wrap
+LATE = 4                  # moves before entrydb is switched on late
+NOTABLE = frozenset((     # parts that real programs wrap
     ".distributions", ".distribution", ".entry_points", ".version", ".files", ".metadata",
     "Distribution.discover", "Distribution.from_name", "Distribution.version", "Distribution.files",
     "Distribution.entry_points", "Distribution.metadata", "Distribution.name",
@@ -51,7 +51,7 @@ def without_addresses(text):
 
 
 def in_child(function):
-    """What it returns in a child of fork()."""
+    """The result of the function, called in a forked child."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -77,7 +77,7 @@ def in_thread(function):
 # --- finders ---
 
 class Asking(calls.Silent):
-    """Asks, itself, while it is asked for distributions."""
+    """A finder that makes a query itself while it is asked for distributions."""
 
     def __init__(self, module, heard):
         self.module, self.heard = module, heard
@@ -96,8 +96,9 @@ class Asking(calls.Silent):
 
 
 class AskingOnImport(calls.NotOne):
-    """Asks while something is imported: entrydb, say, at the first question. How much is, and so how
-    often the wrappers are called by it, is not the same without entrydb."""
+    """A finder that makes a query during imports, for example of entrydb at the first query. The number of
+    imports, and so of calls of the wrappers, depends on entrydb.
+    """
 
     def __init__(self, module, recorder):
         self.module, self.recorder = module, recorder
@@ -114,7 +115,7 @@ class AskingOnImport(calls.NotOne):
 
 
 def is_there_always(part, owner, name):
-    """Acceleration adds a method, and what it spares is not imported."""
+    """False for parts that acceleration adds, or whose module it avoids importing."""
     package = getattr(vars(owner)[name], "__package__", None)
     return part != "PathDistribution.__new__" and not (package and package == owner.__name__)
 
@@ -131,7 +132,7 @@ def finder_on_meta_path(finder, first):
 
 @calls.contextlib.contextmanager
 def importing():
-    """Whatever finders there are, modules can be imported."""
+    """Ensure that modules can be imported whatever finders exist."""
     finder = importlib.machinery.PathFinder
     missing = finder not in sys.meta_path
     if missing:
@@ -178,7 +179,7 @@ class Session:
             self.switch_on()
 
     def switch_on(self):
-        """As entrydb.pth does, or as a program does. With ENTRYDB=0 it does nothing."""
+        """Switch on like entrydb.pth, or like a program; with ENTRYDB=0 it does nothing."""
         self.on = True
         sys.path.insert(0, OPTIONS["package"])
         with importing():
@@ -203,7 +204,7 @@ class Session:
     # -- moves -------------------------------------------------------------
 
     def move(self):
-        """[What was done, what was seen]"""
+        """One random move: [what was done, what was observed]."""
         self.done += 1
         if self.late and not self.on and self.done >= LATE:
             self.switch_on()
@@ -249,7 +250,7 @@ class Session:
 
     def finder(self):
         module = self.pick(self.maker.modules)
-        is_whole = isinstance(module.Distribution, type)  # and no wrapper, of which no class can be made
+        is_whole = isinstance(module.Distribution, type)  # a wrapper cannot be subclassed
         finder = self.pick([calls.Silent(), calls.Speaking(module) if is_whole else calls.Silent(),
                             calls.Broken(), calls.NotOne(), Asking(module, self.heard), Asking(module, self.heard),
                             AskingOnImport(module, self.recorder), None])
@@ -260,7 +261,7 @@ class Session:
                           finder_on_meta_path, finder, first)
 
     def import_again(self):
-        """importlib.metadata itself, or the same in place."""
+        """Import importlib.metadata anew, or reload it in place."""
         self.forget_listings()
         module = self.maker.modules[0]
         with importing():
@@ -274,12 +275,12 @@ class Session:
         self.caches.append(self.maker.modules[0].FastPath.__new__)
         return [f"importlib.metadata {text}", ""]
 
-    # -- questions ---------------------------------------------------------
+    # -- queries -----------------------------------------------------------
 
     def ask(self):
         try:
             call = self.question()
-        except Exception as error:  # it makes a path, of parts that are patched
+        except Exception as error:  # creating a path may fail, since its parts are patched
             return [f"no question: {error!r}", ""]
         seed = self.random.random()
         number = self.random.random()
@@ -301,7 +302,7 @@ class Session:
         return call
 
     def look(self, call, seed):
-        """All that can be seen of an answer, the wrappers' calls too."""
+        """All observable properties of an answer, including the calls of the wrappers."""
         if self.held or call.circumstances.text:
             self.forget_listings()
         self.count()
@@ -319,12 +320,12 @@ class Session:
         return repr([view, observed.warnings, self.heard, self.recorder.calls - before])
 
     def forget_listings(self):
-        """importlib.metadata keeps what it has listed, also by a function that is no longer there."""
+        """Clear importlib.metadata's caches of listings, also those of replaced functions."""
         for cached in self.caches:
             cached.cache_clear()
 
     def count(self):
-        """Counts the questions that entrydb has answered, from when it is loaded."""
+        """Count the queries that entrydb answers, once it is loaded."""
         module = sys.modules.get("entrydb._accelerated") or sys.modules.get("_entrydb._accelerated")
         if module is None or self.counted is module:
             return
@@ -333,10 +334,10 @@ class Session:
             owner.find = wrappers.counted(owner.find, self.counts, what)
 
 
-# --- its process ---
+# --- processes ---
 
 class Child:
-    """A session in a process of its own."""
+    """A session in its own process."""
 
     def __init__(self, request, others):
         facts = in_child(lambda: gather(request))
@@ -353,7 +354,7 @@ class Child:
         self.stream = os.fdopen(self.reading, "rb", closefd=False)
 
     def send(self, number):
-        with calls.contextlib.suppress(BrokenPipeError):  # that it has ended will be seen
+        with calls.contextlib.suppress(BrokenPipeError):  # receive() notices that it has ended
             os.write(self.writing, f"{number}\n".encode())
 
     def receive(self):
@@ -367,7 +368,7 @@ class Child:
 
 
 def gather(request):
-    """Facts, of a process that no session has touched."""
+    """Gather the facts in a process that no session has modified."""
     module = reference_worker.load_module(OPTIONS["importlib_metadata"])
     with calls.sys_path(list(request["path"])):
         facts = Facts(module, request["path"])
@@ -385,7 +386,7 @@ def serve(request, facts, order, reply):
         replies = os.fdopen(reply, "w", encoding="ascii")
         for line in os.fdopen(order, "rb"):
             signal.alarm(SECONDS_ALLOWED)
-            session.forget_listings()  # its files have changed
+            session.forget_listings()  # the files have changed
             moves = [[without_addresses(each) for each in session.move()] for _ in range(int(line))]
             print(json.dumps({"moves": moves, "counts": session.counts}), file=replies, flush=True)
             session.counts.update(dict.fromkeys(session.counts, 0))
@@ -414,7 +415,7 @@ def answer(children, request):
 
 
 def main():
-    warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # a thread that has ended
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # the thread has ended
     faulthandler.enable()
     faulthandler.register(signal.SIGALRM, chain=True)
     if OPTIONS["wrapt"]:

@@ -1,8 +1,8 @@
-"""Programs that wrap and patch what answers them, with entrydb and without.
+"""Compares programs that wrap and patch the functions involved, with and without entrydb.
 
-Two processes of an interpreter, one of them with ENTRYDB=0, make the same moves on the same
-environment (session_worker.py); differential.py changes and indexes it in between. Whatever the one
-with entrydb sees that the other does not is a difference: an answer, a warning, or a wrapper's call.
+Two processes of an interpreter, one with ENTRYDB=0, make the same moves in the same environment
+(session_worker.py), which differential.py changes and indexes in between. Any difference in what they
+observe is reported: an answer, a warning, or a call of a wrapper.
 """
 
 import collections
@@ -15,11 +15,11 @@ import reference
 from program import LIB
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MOVES = 6              # of each environment and stage
-MOVES_SHOWN = 30       # that led to a difference
-SHOWN = 700            # characters of what was seen
+MOVES = 6              # per environment and stage
+MOVES_SHOWN = 30       # before a difference
+SHOWN = 700            # characters of an observation
 
-# importlib_metadata: version, and the level of freshness.
+# importlib_metadata: version and level of freshness.
 VERSIONS = {"6.11.0": "roots", "8.9.0": "exact", "10.2.0": "roots"}
 
 
@@ -28,7 +28,7 @@ def start(options, found):
     levels = ("roots", "exact", "roots")
     pairs = [Pair(each, levels[at % 2], options, wrapt=each is found[-1] and wrapt)
              for at, each in enumerate(found)]
-    if len(pairs) == 1:  # as the mutants have it
+    if len(pairs) == 1:  # as with mutants.py
         pairs.append(Pair(found[0], "exact", options))
     for version in filter(VERSIONS.get, options.versions):
         directory = package.importlib_metadata(version, found)
@@ -38,7 +38,7 @@ def start(options, found):
 
 
 class Side(reference.Worker):
-    """One of the two processes; its sessions are children of it."""
+    """One of the two processes; the sessions are its children."""
 
     def __init__(self, interpreter, fresh, arguments, on):
         self.label = f"{interpreter.version} with ENTRYDB={on}"
@@ -57,7 +57,7 @@ class Side(reference.Worker):
 
 
 class Pair:
-    """To differential.py, one more worker."""
+    """A worker of differential.py that compares two processes."""
 
     calls = MOVES
 
@@ -74,7 +74,7 @@ class Pair:
         self.histories = {}
 
     def send(self, request):
-        """Both sides at a time; what differs, in the words of face_worker.py."""
+        """Ask both sides concurrently; differences are reported like those of face_worker.py."""
         request = {**request, "end": False}
         for side in (self.plain, self.fast):
             side.write(request)
@@ -84,7 +84,7 @@ class Pair:
     def compare(self, root, plain, fast):
         history = self.histories.setdefault(root, [])
         counts = collections.Counter(fast["counts"], calls=0, filled=0, raised=0)
-        if history is None:  # they have gone different ways
+        if history is None:  # the two have made different moves
             return {"counts": counts, "differences": []}
         for own, ours in zip(plain["moves"], fast["moves"]):
             history.append(own[0])

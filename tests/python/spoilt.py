@@ -1,6 +1,6 @@
-"""Mutants: the package entrydb wrong on purpose, patched in a worker of the differential test.
+"""Mutants: defects of the package entrydb, patched into a worker of the differential test.
 
-Each is a function that patches one thing. mutants.py sees to it that every one is noticed.
+Each mutant is a function that patches one thing. mutants.py checks that all are detected.
 """
 
 import copy
@@ -16,16 +16,16 @@ import entrydb._metadata_module as metadata_module
 Database = native.Database
 
 
-# --- on the entry points of an answer ---
+# --- defects of the entry points in an answer ---
 
 def file_of(entry):
-    """Of its metadata; light ones have no distribution yet."""
+    """The file of the entry's metadata; light entries have no distribution yet."""
     dist = vars(entry)["dist"]
     return dist.file if type(dist) is light._Located else str(dist._path)
 
 
 def blocks(entries):
-    """The entries of each distribution, which stand together."""
+    """The entries grouped by distribution, which are consecutive."""
     return [list(each) for _, each in itertools.groupby(entries, key=file_of)]
 
 
@@ -66,12 +66,12 @@ def remade(entry, name, group, dist):
 
 
 def another(text):
-    """An equal str, but not the same object."""
+    """An equal str that is another object."""
     return (text + "x")[:-1]
 
 
 def on_entries(change):
-    """The mutant that changes what the database answers so."""
+    """The mutant that applies a change to the answers from the database."""
     class Changed(Spoilt):
         def select(self, *arguments):
             found = super().select(*arguments)
@@ -80,10 +80,10 @@ def on_entries(change):
     put(Changed)
 
 
-# --- on the handle ---
+# --- defects of the handle ---
 
 class Spoilt:
-    """A handle on path entries that one method of may be replaced."""
+    """A wrapper of a handle on path entries, one method of which may be replaced."""
 
     def __init__(self, path, rules=0, program=None):
         self.path = path
@@ -105,7 +105,7 @@ def put(database):
 
 
 def un_shadow():
-    """Each path entry alone, so that none hides what another brings."""
+    """Query each path entry alone, so that no distribution shadows another."""
     class Unshadowed(Spoilt):
         def select(self, *arguments):
             found = [Database((entry,), self.rules).select(*arguments) for entry in self.path]
@@ -115,7 +115,7 @@ def un_shadow():
 
 
 def stale():
-    """What it said the first time, for ever."""
+    """Repeat the first answer for ever."""
     listings = {}
 
     class Stale(Spoilt):
@@ -130,7 +130,7 @@ def stale():
 
 
 def silent_about_broken():
-    """As if nobody had to be asked where a distribution cannot be read."""
+    """Ignore that importlib.metadata must be asked about unreadable distributions."""
     class Silent(Spoilt):
         def select(self, *arguments):
             return super().select(*arguments) or []
@@ -139,14 +139,14 @@ def silent_about_broken():
 
 
 def trusting():
-    """`roots` is no mutant of `exact`: here all is just installed, and watched by both."""
+    """Use level trust. Level roots would be no defect here: everything is newly installed and watched."""
     os.environ["ENTRYDB_FRESH"] = "trust"
 
 
-# --- on who is asked ---
+# --- defects of the recognition ---
 
 def ignore_finders():
-    """As if there were none but the known."""
+    """Ignore unknown finders."""
     own = databases.finders
 
     def known_finders():
@@ -161,7 +161,7 @@ def ignore_replaced_parts():
 
 
 def see_through_wrappers():
-    """As if what a wrapper says that it wraps were in its place."""
+    """Take the function that a wrapper names as wrapped for the installed one."""
     own = metadata_module._replaced
 
     def replaced(module):
@@ -179,7 +179,7 @@ def see_through_wrappers():
 
 
 def ignore_the_rest():
-    """Group and name count, whatever else is asked for."""
+    """Ignore all parameters other than group and name."""
     def split(params):
         return *(params[key] if type(params.get(key)) is str else None
                  for key in ("group", "name")), None
@@ -187,7 +187,7 @@ def ignore_the_rest():
     light.split = accelerated.split = split
 
 
-# --- on the collection ---
+# --- defects of the collection ---
 
 def plain_tuples():
     find = accelerated.Answer.find
@@ -200,14 +200,14 @@ def plain_tuples():
 
 
 def not_sorted():
-    """As later versions have it."""
+    """Do not sort, as in later versions."""
     accelerated.by_group = lambda entry: 0
 
 
-# --- on the property ---
+# --- defects of the property ---
 
 def on_survey(change):
-    """What a walk over the distributions of a path entry is answered from, changed for each file."""
+    """The mutant that applies a change to the entry points of each file in a survey."""
     class Changed(Spoilt):
         def survey(self):
             found = super().survey()
@@ -221,7 +221,7 @@ def property_empty():
 
 
 def property_of_winner():
-    """What the first distribution of that name in the directory has."""
+    """Return the entry points of the first distribution of that name in the directory."""
     on_survey(lambda found, file: next(
         rows for each, rows in found.items() if project(each) == project(file)))
 
@@ -236,7 +236,7 @@ def project(file):
     return stem.partition("-")[0].lower()
 
 
-# --- all of them ---
+# --- the table of mutants ---
 
 CHANGES = {each.__name__: each for each in (
     reverse_readdir, sort_by_name, reverse_in_file, drop_egg_info, drop_last, lose_case,

@@ -1,14 +1,14 @@
-"""Runs metadata tests that came with a Python or a package; inside an interpreter under test.
+"""Runs the metadata tests of a Python or a package inside an interpreter under test.
 
 usage: suite_worker.py JSON
 
-JSON: {"tests": dotted names, "index": a command that indexes the directory named after
-it, or null, "settle": whether what was indexed is believed by its times alone, "by":
-"function" or "property", which of both has to answer}. Prints one JSON object: the
-outcome of each test, and how the questions of the tests were answered.
+JSON: {"tests": dotted names, "index": a command that indexes the directory appended to it, or null,
+"settle": whether the indexed rows are to be trusted by their times alone, "by": "function" or
+"property", which of the two must answer}. Prints one JSON object: the outcome of each test, and how
+the queries of the tests were answered.
 
-The tests are not changed. Indexing happens between the setUp of a test and its body,
-when the fixtures have filled the directories and put them on sys.path.
+The tests are unchanged. Indexing happens between the setUp of a test and its body, when the fixtures
+have filled the directories and put them on sys.path.
 """
 
 import collections
@@ -21,7 +21,7 @@ SETTLE = ("UPDATE distribution SET settled = 1, watched = 0",
 
 
 class Outcomes(unittest.TestResult):
-    """What became of each test, and of each subtest that did not pass, by id."""
+    """The outcome of each test, and of each subtest that did not pass, by id."""
 
     def __init__(self):
         super().__init__()
@@ -54,13 +54,13 @@ class Outcomes(unittest.TestResult):
 
 
 class Indexer:
-    """Brings the database up to date with what a test has put on sys.path."""
+    """Updates the database with the directories that a test has put on sys.path."""
 
     def __init__(self, command, settle):
         import os
         import sqlite3
         import subprocess
-        # Kept: some tests replace the modules, or what is in them, by a fake file system.
+        # Saved, since some tests replace these modules or their functions by a fake file system.
         self.run, self.isdir, self.connect = subprocess.run, os.path.isdir, sqlite3.connect
         self.exists, self.environ = os.path.exists, dict(os.environ)
         self.command, self.settle = command, settle
@@ -81,7 +81,7 @@ class Indexer:
             self.make_settled()
 
     def make_settled(self):
-        """As after some seconds: times alone tell."""
+        """Make the rows trusted by their times, as after some seconds."""
         file = self.environ["XDG_STATE_HOME"] + "/entrydb/entry_points.db"
         connection = self.connect(file)
         for statement in SETTLE:
@@ -100,7 +100,7 @@ class Indexer:
 
 
 class Counter:
-    """How often the database answered, and how it knew what the tests had put on sys.path."""
+    """Counts the answers from the database, and the freshness of the tests' directories."""
 
     def __init__(self):
         self.known = set(sys.path)
@@ -108,7 +108,7 @@ class Counter:
 
     def watch(self, by):
         from entrydb import _accelerated, _databases
-        _accelerated.WALK_BEGINS = 0  # no directory of the tests holds so many distributions
+        _accelerated.WALK_BEGINS = 0  # no directory of the tests has so many distributions
         if by == "property":
             _accelerated.Answer.find = lambda answer, params: None
         self.databases = _databases
@@ -136,7 +136,7 @@ class Counter:
 
 def main():
     task = json.loads(sys.argv[1])
-    del sys.path[0]  # where this file is
+    del sys.path[0]  # the directory of this file
     counter, indexer = Counter(), None
     if task["index"]:
         indexer = Indexer(task["index"], task["settle"])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The package under a free-threaded CPython: the extension of its own that pip builds for it.
+"""The package on a free-threaded CPython, with the extension that pip builds for it.
 
-The other tests of the package run with that interpreter and with what was built. In the long
-form all of them do, and one is built where none is at hand.
+The other tests of the package run with that interpreter and extension. In the long form all of them
+do, and an interpreter is built if none is installed.
 """
 
 import functools
@@ -20,8 +20,8 @@ import wheels
 LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
 CASES = 20000  # of the differential test
 SECONDS_ALLOWED = 7200
-# No fork while threads ask: with importlib.metadata alone, 1 of 1,100 children of 3.13t waited for
-# ever for an object's lock that a thread of its parent had.
+# No fork while threads make queries: even with importlib.metadata alone, 1 of 1,100 children of 3.13t
+# waited for ever for an object's lock held by a thread of the parent.
 OF_THREADS = ("threads", "threads_that_patch", "walks_of_threads_and_children")
 
 
@@ -42,7 +42,7 @@ def wheel():
 
 @functools.cache
 def installed():
-    """A directory with what is in the wheel."""
+    """A directory with the contents of the wheel."""
     place = f"{wheels.scratch()}/package"
     wheels.run(*wheels.pip_for(interpreter()), "install", "--no-deps", "--no-index",
                "--target", place, wheel())
@@ -66,8 +66,8 @@ class FreeThreaded(Test):
         tag = "cp" + interpreter().rules.replace(".", "")
         self.assertIn(f"-{tag}-{tag}t-", os.path.basename(wheel()))
 
-    def test_there_is_no_lock(self):
-        """An extension that does not say that it can do without it would bring it back."""
+    def test_gil_stays_disabled(self):
+        """An extension that does not declare its support for free threading would enable the GIL."""
         code = ("import sys; from entrydb import _native; import entrydb; entrydb.accelerate(); "
                 "import importlib.metadata as m; m.entry_points(group='g'); print(sys._is_gil_enabled())")
         done = subprocess.run([interpreter().executable, "-W", "error", "-c", code], text=True,

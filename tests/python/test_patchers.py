@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Real packages that fake, wrap or trace what importlib.metadata is made of.
+"""Real packages that fake, wrap or trace the functions that importlib.metadata uses.
 
-Each test is a script; see scripts.py. With the newest interpreter; in the long form with all.
+Each test is a script; see scripts.py. It runs with the newest interpreter, in the long form with all.
 """
 
 import os
@@ -39,8 +39,8 @@ class PatchersTest(ScriptTest):
                     self.skipTest(f"pip cannot get the packages for {interpreter.version}")
                 self.run_script(interpreter, script, {"PATCHERS": place})
 
-    def test_a_file_system_that_is_faked(self):
-        """Before the first question, in the middle, and real again for a while."""
+    def test_fake_file_system(self):
+        """Faked before the first query, or later, and temporarily real again."""
         script = """
 from pyfakefs.fake_filesystem_unittest import Patcher, Pause
 for _ in range(QUESTIONS):
@@ -64,7 +64,7 @@ for _ in range(2):
         for questions in 0, 1:
             self.each_python(START + script.replace("QUESTIONS", str(questions)))
 
-    def test_threads_that_are_greenlets(self):
+    def test_greenlets_as_threads(self):
         self.each_python(START + """
 import gevent, threading
 from gevent import monkey, threadpool
@@ -85,7 +85,7 @@ assert seen == [expected] * 3
 check()
 """)
 
-    def test_clocks_that_are_set(self):
+    def test_fake_clocks(self):
         self.each_python(START + """
 import freezegun, time_machine
 for begin in freezegun.freeze_time, lambda when: time_machine.travel(when, tick=False):
@@ -98,7 +98,7 @@ for begin in freezegun.freeze_time, lambda when: time_machine.travel(when, tick=
 """)
 
     def test_wrapped(self):
-        """By functions and methods, and by a module that is imported later."""
+        """By functions and methods, and in a module that is imported later."""
         self.each_python(START + """
 import wrapt
 calls = []
@@ -124,8 +124,8 @@ for part in ("distributions", "Distribution.discover", "MetadataPathFinder.find_
     check()
 """)
 
-    def test_loaded_by_another_loader(self):
-        """Which shows the attributes of the usual one, and takes none."""
+    def test_custom_loader(self):
+        """The loader forwards the attributes of the usual one, and cannot be assigned to."""
         self.each_python("""
 import os, sys
 sys.path[:0] = [os.environ["SITE"], os.environ["PATCHERS"]]

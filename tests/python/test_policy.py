@@ -1,5 +1,5 @@
-"""Rules about what may be loaded, in every Python at hand: an accelerated importlib.metadata leaves
-out what they forbid, however the answer comes about; without a rule nothing differs.
+"""Policy in every available Python: an accelerated importlib.metadata omits forbidden entry points, by
+whatever path the answer is computed; without a policy nothing changes.
 """
 
 import os
@@ -93,14 +93,14 @@ class PolicyTest(unittest.TestCase):
         self.each_python(f"assert ask(group='g') == {EVERYTHING}", "[*]\n* = disable program=other\n")
 
     def test_the_program_of_a_package(self):
-        """python -m PACKAGE is PACKAGE."""
+        """The program of `python -m PACKAGE` is named PACKAGE."""
         self.each_python(f"""
             sys.argv = ["/usr/lib/python3/dist-packages/host/__main__.py"]
             assert ask(group='g') == {ALLOWED}
         """, "[g]\nbad = disable program=host\n")
 
     def test_importlib_metadata_itself_answers(self):
-        """A part of it is replaced, or a finder is there that no database knows."""
+        """One of its parts is replaced, or an unknown finder is installed."""
         self.each_python(f"""
             assert ask(group="g") == {ALLOWED}
             matches = metadata.EntryPoint.matches
@@ -122,8 +122,8 @@ class PolicyTest(unittest.TestCase):
     def test_switched_off(self):
         self.each_python(f"assert ask(group='g') == {EVERYTHING}", "[g]\nbad = disable\n", ENTRYDB="0")
 
-    def test_a_file_that_cannot_be_obeyed(self):
-        """The program keeps its plugins, and is warned."""
+    def test_invalid_policy_file(self):
+        """The program keeps its plugins and gets a warning."""
         self.each_python(f"""
             with warnings.catch_warnings(record=True) as seen:
                 warnings.simplefilter("always")
@@ -132,8 +132,8 @@ class PolicyTest(unittest.TestCase):
             assert texts and "larger than 65536 bytes" in texts[0], texts
         """, "#" * 70000)
 
-    def test_another_environment_s(self):
-        """What cannot be obeyed there switches off no other rules."""
+    def test_invalid_policy_of_another_environment(self):
+        """An invalid file there does not disable the rules of other files."""
         self.each_python(f"""
             os.makedirs(f"{{os.environ['TOP']}}/rival/etc/entrydb/policy.conf")
             sys.path.append(f"{{os.environ['TOP']}}/rival/lib/python3/dist-packages")

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Every part of importlib.metadata replaced by a program, before and after the first question.
+"""Programs replace each part of importlib.metadata, before and after the first query.
 
-The answers, and the calls that the replacement sees, must be those of importlib.metadata
-alone. The parts, and the ways to replace them, are those of replaced_worker.py.
-
-With the oldest and the newest interpreter; with all of them, and with wrapt, in the long form.
+The answers, and the calls that the replacement receives, must be those of importlib.metadata alone.
+The parts and the ways to replace them are listed in replaced_worker.py. Runs with the oldest and the
+newest interpreter; in the long form with all of them, and with wrapt.
 """
 
 import json
@@ -19,11 +18,11 @@ from support import DATABASE, add_distribution, change_database, make_directory
 
 setUpModule = package.require
 HERE = os.path.dirname(os.path.abspath(__file__))
-DISTRIBUTIONS = 9     # more than are read one by one before a directory is read as a whole
-CASES_MIN = 400       # of one interpreter, for each way to replace
+DISTRIBUTIONS = 9     # more than are read singly before the directory is read as a whole
+CASES_MIN = 400       # per interpreter and way to replace
 SECONDS_ALLOWED = 900
 SHOWN = 400           # characters of an answer
-OURS = "PathDistribution.__new__"  # which some versions inherit, and acceleration has put there
+OURS = "PathDistribution.__new__"  # some versions inherit it; acceleration adds it
 LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
 BACKPORTS = ("6.11.0", "10.2.0") if LONG else ("10.2.0",)
 
@@ -36,7 +35,7 @@ class ReplacedTest(unittest.TestCase):
         self.found = found if LONG or len(found) < 3 else [found[0], found[-1]]
 
     def make_environment(self, interpreter):
-        """Its site directory, indexed."""
+        """Create an environment; returns its indexed site directory."""
         top = make_directory(self)
         self.home, prefix = f"{top}/home", f"{top}/venv"
         site = f"{prefix}/lib/python{interpreter.rules}/site-packages"
@@ -56,7 +55,7 @@ class ReplacedTest(unittest.TestCase):
                               capture_output=True, timeout=SECONDS_ALLOWED)
         self.assertEqual(done.returncode, 0, done.stderr)
         *cases, connected = map(json.loads, done.stdout.splitlines())
-        self.assertEqual(connected, accelerated, "the share of cases in which entrydb answered first")
+        self.assertEqual(connected, accelerated, "the fraction of cases in which entrydb answered first")
         return cases
 
     def sweep(self, interpreter, name="importlib.metadata", directory=None):
@@ -74,12 +73,12 @@ class ReplacedTest(unittest.TestCase):
                           f"  entrydb {str(theirs[3:])[:SHOWN]}" for ours, theirs in differing[:5])
         self.assertFalse(differing, f"{len(differing)} of {len(own)} cases\n{shown}")
 
-    def test_importlib_metadata_of_python(self):
+    def test_standard_library(self):
         for interpreter in self.found:
             with self.subTest(python=interpreter.version):
                 self.sweep(interpreter)
 
-    def test_importlib_metadata_of_the_index(self):
+    def test_importlib_metadata(self):
         for version in BACKPORTS:
             with self.subTest(version):
                 directory = package.importlib_metadata(version, self.found)

@@ -1,10 +1,9 @@
-"""The tests of importlib.metadata itself, those of each Python at hand and those in the
-source distributions of importlib_metadata, pass with the acceleration as without it.
+"""The tests of importlib.metadata, from each available Python and from the source distributions of
+importlib_metadata, have the same outcome with and without acceleration.
 
-They run in suite_worker.py, unchanged: first without entrydb, then accelerated with
-directories that no database has, that one has, and that one has had for some time.
-What passes, fails or is skipped there, the accelerated module does too; and that it was
-the database that answered is counted.
+suite_worker.py runs them unchanged: first without entrydb, then accelerated with directories that are
+not in a database, newly indexed, or indexed some time ago. Every test must pass, fail or be skipped
+as without acceleration, and the answers from the database are counted.
 """
 
 import json
@@ -24,7 +23,7 @@ from package_cache import pip_ran
 from support import SECONDS_ALLOWED, make_directory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FEWEST = 40  # tests that pass without it: with fewer, the suite was not found
+FEWEST = 40  # tests that pass without acceleration: with fewer, the suite was not found
 
 # How: (how it runs, environment, what must have happened, what must not)
 NO_ROOT = ("root: fresh", "root: checked")
@@ -38,7 +37,7 @@ WAYS = {
                         ("distribution: database",), ("entry_points: database",)),
 }
 
-# What importlib_metadata and its tests need; the newest of what several Pythons can use.
+# Requirements of importlib_metadata and its tests, in versions that several Pythons can use.
 NEEDS = ["jaraco.test==5.7.0", "lazy-importer==0.1.0", "packaging==26.3", "pyfakefs==6.3.2",
          "typing-extensions==4.16.0", "zipp==3.23.0"]
 
@@ -46,7 +45,7 @@ setUpModule = package.require
 
 
 def standard_tests(interpreter):
-    """The names of that Python's own tests of importlib.metadata."""
+    """The names of that Python's tests of importlib.metadata."""
     if reference.version_key(interpreter.version) >= [3, 13]:
         return [f"test.test_importlib.metadata.test_{name}" for name in ("api", "main", "zip")]
     return [f"test.test_importlib.test_{name}" for name in ("metadata_api", "main", "zip")]
@@ -59,7 +58,7 @@ def has(interpreter, test):
 
 class SuiteTest(unittest.TestCase):
     def compare(self, interpreter, tests, *path):
-        """Run the tests in each of the WAYS."""
+        """Run the tests in each of WAYS."""
         expected = self.run_suite(interpreter, tests, path)["outcomes"]
         passed = [name for name, (outcome, _) in expected.items() if outcome == "passed"]
         self.assertGreater(len(passed), FEWEST, expected)
@@ -94,7 +93,7 @@ class SuiteTest(unittest.TestCase):
 
 
 def departures(expected, outcomes):
-    """What became another, with the traceback."""
+    """The tests with another outcome than expected, with tracebacks."""
     lines = []
     for name in sorted({*expected, *outcomes}):
         was, now = (each.get(name, ["absent", ""]) for each in (expected, outcomes))
@@ -106,7 +105,7 @@ def departures(expected, outcomes):
 # --- the standard module ---
 
 class StandardTest(SuiteTest):
-    """One test for each Python, made by add_standard_tests()."""
+    """One test for each Python, added by add_standard_tests()."""
 
     def check(self, interpreter):
         tests = standard_tests(interpreter)
@@ -126,7 +125,7 @@ def add_standard_tests():
 # --- importlib_metadata ---
 
 class BackportTest(SuiteTest):
-    """importlib_metadata where it came from: its source distribution, tests and all."""
+    """importlib_metadata's source distribution, with its tests."""
 
     def check(self, version):
         able = [each for each in reference.interpreters()
@@ -146,7 +145,7 @@ class BackportTest(SuiteTest):
 
 
 def backport_tests(source):
-    """All its test modules."""
+    """All of its test modules."""
     found = []
     for place, _, files in os.walk(f"{source}/tests"):
         inside = os.path.relpath(place, source).replace(os.sep, ".")
@@ -156,7 +155,7 @@ def backport_tests(source):
 
 
 def suite_of(python, version):
-    """(what its tests need, the source distribution), both directories of the cache."""
+    """The cached directories (requirements of the tests, source distribution)."""
 
     needs = f"{package_cache.cache_directory()}/metadata-suite-needs"
     source = f"{package_cache.cache_directory()}/importlib_metadata-source-{version}"
@@ -176,7 +175,7 @@ def suite_of(python, version):
 
 
 def extract(place, scratch):
-    """The archive in place, without the directory that it begins with."""
+    """Extract the archive, without its top-level directory."""
     [archive] = os.listdir(place)
     with tarfile.open(f"{place}/{archive}") as stream:
         stream.extractall(f"{scratch}/part", filter="data")

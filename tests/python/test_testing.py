@@ -1,7 +1,6 @@
-"""entrydb.testing, the plugin for pytest: entry points that exist for one test.
+"""entrydb.testing, the pytest plugin: entry points that exist for one test.
 
-A real pytest runs the tests below, without the acceleration and with it. Skipped where
-pip cannot get pytest.
+A real pytest runs the tests below, with and without acceleration. Skipped if pip cannot get pytest.
 """
 
 import subprocess
@@ -48,7 +47,7 @@ def test_remove(entry_point_database):
         entry_point_database.remove("demo", "first")
 
 
-def test_gone():
+def test_removed_after_the_test():
     assert names() == set()
 '''
 

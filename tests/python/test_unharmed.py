@@ -1,5 +1,6 @@
-"""What programs do to the modules, functions and signals that entrydb stands among does them no
-harm: they see what they would see without it."""
+"""Changes that programs make to the modules, functions and signals around entrydb have the same effect as
+without it.
+"""
 
 import package
 import support
@@ -26,8 +27,8 @@ setUpModule = package.require
 
 
 class UnharmedTest(ScriptTest):
-    def test_modules_that_are_dropped(self):
-        """And imported again: the finders of both copies are asked from then on."""
+    def test_removed_modules(self):
+        """Modules are removed from sys.modules and imported again: the finders of both copies are used."""
         self.each_python("""
             ours = [name for name in sys.modules if name.startswith(("_entrydb", "entrydb"))]
             for drop in (["_entrydb_site"], ["_entrydb_replacement"], ours,
@@ -45,7 +46,7 @@ class UnharmedTest(ScriptTest):
             entrydb.decelerate()
             """, prelude=STARTED)
 
-    def test_a_module_that_is_reloaded(self):
+    def test_reloaded_module(self):
         self.each_python("""
             import importlib
             for name in "_entrydb_site", "_entrydb_replacement", "_entrydb_site":
@@ -57,7 +58,7 @@ class UnharmedTest(ScriptTest):
             """, prelude=STARTED)
 
     def test_sys_modules_emptied(self):
-        """As by tests that import a module anew; what that breaks in Python stays broken."""
+        """Tests that import modules anew do this; errors that Python itself then has are the same."""
         self.each_python("""
             from unittest import mock
 
@@ -77,7 +78,7 @@ class UnharmedTest(ScriptTest):
                 assert import_anew(kept) == found, found
             """, prelude=STARTED)
 
-    def test_a_finder_that_raises(self):
+    def test_raising_finder(self):
         self.each_python("""
             class Finder:
                 @staticmethod
@@ -106,7 +107,7 @@ class UnharmedTest(ScriptTest):
             """, prelude=STARTED)
 
     def test_exceptions_of_signal_handlers(self):
-        """Nobody but the program catches them, whenever they come."""
+        """They reach the program whenever they are raised."""
         self.each_python("""
             import signal, time
             for number in range(300):
@@ -177,7 +178,7 @@ class UnharmedTest(ScriptTest):
             """)
 
     def test_pickles(self):
-        """The same bytes: what shares an object is written once."""
+        """The pickled bytes are equal: shared objects are written once."""
         self.each_python("""
             import pickle
             add("more", "a:b\\nsecond = b:c\\n[other]\\nthird = c:d\\n[demo2]\\nx = x:x")

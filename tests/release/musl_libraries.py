@@ -1,9 +1,8 @@
-"""The libraries that this project needs, for musl, and what compiles and links with them.
+"""The libraries that the project needs, built for musl, with a compiler for them.
 
-Debian has musl and its compiler, and no library for it. These are made by .ci/libraries, as those of
-a wheel are: static ones, so that what is linked needs nothing but musl at run time. They are kept in
-the cache of the tests. There is no C++ library: a file that needs no more than headers is compiled
-with those of g++.
+Debian packages musl and its compiler, but no library for it. .ci/libraries builds static ones, as for
+wheels, so that programs need only musl at run time. They are kept in the tests' cache. There is no C++
+library: a C++ file that needs only headers is compiled with those of g++.
 """
 
 import glob
@@ -19,10 +18,10 @@ import support
 
 TOOLS = {"musl-gcc": "musl-tools", "g++": "g++", "cmake": "cmake", "ninja": "ninja-build", "tclsh": "tcl",
          "dpkg-source": "dpkg-dev"}
-KERNEL = ("asm", "asm-generic", "linux")  # headers, which are there for all C libraries
+KERNEL = ("asm", "asm-generic", "linux")  # kernel headers, the same for all C libraries
 PACKAGES = ("zlib", "cmocka", "sqlite3", "libarchive", "elfutils")
 SCRIPT = f"{support.TOP}/.ci/libraries"
-# gcc, not g++, so that no C++ library is linked; its headers are made for the GNU C library.
+# gcc rather than g++, so that no C++ library is linked; the g++ headers are for the GNU C library.
 COMPILER = """#!/bin/sh
 exec musl-gcc "-D__GLIBC_PREREQ(a,b)=0" -fno-exceptions "$@" {headers}
 """
@@ -45,7 +44,7 @@ def reason_to_skip():
 
 
 def place():
-    """The directory with all of it, made if it is not there."""
+    """The directory with all of it, created if missing."""
     key = hashlib.sha256(support.read_bytes(__file__) + support.read_bytes(SCRIPT)).hexdigest()[:8]
     kept = f"{package_cache.cache_directory()}/musl-{debian_root.release()}-{key}"
     with debian_root.locked(kept):
@@ -74,7 +73,7 @@ def write_compiler(prefix):
 
 
 def configure(directory):
-    """This project, to be built in that directory."""
+    """Configure a build of this project in that directory."""
     os.makedirs(directory, exist_ok=True)
     support.write(f"{directory}/toolchain.cmake", TOOLCHAIN.format(place=place()))
     debian_root.must(["cmake", "-S", support.TOP, "-B", directory, "-G", "Ninja", "-DENTRYDB_FLEET=OFF",

@@ -1,11 +1,10 @@
-"""Debians for other processors, in directories, and builds of this project for them.
+"""Debian roots for other processors, and builds of this project for them.
 
-debootstrap gets the packages from the mirror that this machine's apt uses; they are unpacked,
-not configured: that would take many minutes in an emulator, and nothing here needs it. The
-roots are kept in the cache of the tests. What is built is built here, by Debian's cross
-compilers, and runs inside the root: by the processor itself where it can, by qemu otherwise,
-of which the kernel is told in a user namespace alone (Linux 6.7 and later), so that the
-machine stays as it was.
+debootstrap gets the packages from the mirror of this machine's apt. They are unpacked but not
+configured, which would take many minutes in an emulator and is not needed. The roots are kept in the
+tests' cache. The project is cross-compiled here with Debian's compilers, and runs inside the root:
+natively if the processor can, otherwise with qemu, which is registered in a user namespace only
+(Linux 6.7 and later), so that the machine is not modified.
 """
 
 import collections
@@ -19,7 +18,7 @@ import debian_root
 import package_cache
 import support
 
-# Debian's name, the compiler's, the directory of its libraries, the emulator's.
+# Debian's architecture, the compiler's triplet, the library directory, the emulator.
 Machine = collections.namedtuple("Machine", "name processor libraries emulator")
 MACHINES = (Machine("i386", "i686", "i386-linux-gnu", None),
             Machine("arm64", "aarch64", "aarch64-linux-gnu", "aarch64"),
@@ -74,7 +73,7 @@ def reason_to_skip(machine):
 # --- the root ---
 
 def root_of(machine):
-    """The directory of the Debian, made if it is not there."""
+    """The directory of the Debian root, created if missing."""
     codename = debian_root.release()
     place = f"{package_cache.cache_directory()}/debian-{codename}-{machine.name}-devel"
     with debian_root.locked(place):
@@ -91,7 +90,7 @@ def make_root(machine, codename, root):
     unpack_all(root)
     for name in ("passwd", "group"):
         shutil.copy(f"{root}/usr/share/base-passwd/{name}.master", f"{root}/etc/{name}")
-    if os.path.islink(f"{root}/proc"):  # to this machine's, as debootstrap leaves it
+    if os.path.islink(f"{root}/proc"):  # debootstrap may leave a link to this machine's /proc
         os.unlink(f"{root}/proc")
         os.mkdir(f"{root}/proc")
     emulator = [f"qemu-{machine.emulator}-static"] if machine.emulator else []
@@ -110,16 +109,16 @@ def unpack_all(root):
     shutil.rmtree(archives)
 
 
-# --- what runs there ---
+# --- running programs ---
 
 class Place:
-    """A root with that machine's programs, in which some directories of this one are seen."""
+    """A root of another machine, in which some directories of this one are mounted."""
 
     def __init__(self, machine, root, shared=()):
         self.machine, self.root, self.shared = machine, root, shared
 
     def run(self, *words, **how):
-        """A command of this machine, of which the children may be the other's."""
+        """Run a command of this machine, which may start programs of the other."""
         emulator = self.machine.emulator
         registration = REGISTRATION.format(emulator) if emulator else ""
         command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "sh", self.root,
@@ -131,7 +130,7 @@ class Place:
 
 
 def own_users():
-    """Before a command begins: a user namespace of its own, in which everybody is as outside."""
+    """A command prefix that creates a user namespace with unchanged users."""
     ready, tell = os.pipe()
     process = os.getpid()
     helper = os.fork()
@@ -147,7 +146,7 @@ def own_users():
 
 
 def build(machine, root):
-    """The build directory, in step with the sources."""
+    """The build directory, updated to the current sources."""
     place = f"{support.TOP}/build-tests/{machine.name}"
     os.makedirs(place, exist_ok=True)
     toolchain = TOOLCHAIN.format(root=root, **machine._asdict())

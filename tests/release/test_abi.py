@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Programs that were compiled against an earlier library run with this one.
+"""Programs compiled against an earlier library work with this one.
 
-tests/fixtures/released/libentrydb.so.N.abi says what the library offered, as abidw reads it of
-the library and its header. Since nothing is released yet, it says what is to be released.
-What comes is welcome; what goes, or changes its meaning for who was compiled before, needs a
-new N: the SOVERSION in libquery/CMakeLists.txt.
+tests/fixtures/released/libentrydb.so.N.abi describes the library and its header, by abidw. Nothing is
+released yet, so it describes the coming release. Additions are allowed; removals, and changes that
+affect compiled programs, need a new N: the SOVERSION in libquery/CMakeLists.txt.
 
-Beside it lie the header and a program of then, host.c, which is compiled with that header and
-runs with today's library.
+A copy of the released header, and a program host.c, are stored with it: the program is compiled with
+that header and runs with the current library.
 
-    test_abi.py --record   writes them anew: when SOVERSION grows, and at each release
+    test_abi.py --record   writes them: when SOVERSION grows, and for each release
 
     ENTRYDB        the program
     ENTRYDB_BUILD  the build directory
@@ -32,11 +31,11 @@ BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
 LIBRARY = f"{BUILD}/libquery/libentrydb.so"
 HEADER = f"{TOP}/libquery/entrydb.h"
 RECORDS = f"{TOP}/tests/fixtures/released"
-# Nothing of the machine that wrote it, nor of how the insides look.
+# Omit paths of the build machine and internal types.
 PLAIN = ("--no-architecture", "--no-corpus-path", "--no-comp-dir-path", "--short-locs",
          "--no-elf-needed", "--no-parameter-names", "--exported-interfaces-only",
          "--drop-private-types", "--drop-undefined-syms", "--type-id-style", "hash")
-# Options begin with their size, by which the library tells what a caller knows of.
+# Option structures begin with their size, which tells the library the fields that a caller knows.
 MAY_GROW = """[suppress_type]
   type_kind = struct
   name_regexp = ^\\\\w+_options$
@@ -44,7 +43,7 @@ MAY_GROW = """[suppress_type]
 """
 BREAK = "SOVERSION in libquery/CMakeLists.txt must grow"
 
-# What the comparison itself is tried with.
+# A small library for the tests of the comparison.
 BEFORE = """
 enum colour { RED = 1, BLUE = 2 };
 struct box { int width; int height; };
@@ -82,7 +81,7 @@ def soname(library):
 
 @contextlib.contextmanager
 def alone(header):
-    """A directory with that header and no other: what stands elsewhere is private."""
+    """A directory with only that header: types from elsewhere are private."""
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(header, directory)
         yield directory
@@ -96,7 +95,7 @@ def record(library, header, file):
 
 
 def difference(file, library, header):
-    """What no longer holds of that record; empty if nothing."""
+    """The incompatible changes since that record; empty if there are none."""
     with alone(header) as headers, tempfile.NamedTemporaryFile("w", suffix=".txt") as suppressions:
         suppressions.write(MAY_GROW)
         suppressions.flush()
@@ -129,19 +128,19 @@ class AbiTest(unittest.TestCase):
 
 
 class Library(AbiTest):
-    def test_nothing_breaks(self):
-        """With a new SOVERSION no record is of that name: the old one may be broken."""
+    def test_compatible(self):
+        """After a change of SOVERSION there is no record of that name, and incompatible changes are allowed."""
         file = f"{RECORDS}/{soname(LIBRARY)}.abi"
         self.assertTrue(os.path.exists(file), f"{file} is missing: {__file__} --record writes it")
         self.assertEqual(difference(file, LIBRARY, HEADER), "", BREAK)
 
-    def test_no_going_back(self):
-        """The newest record is that of this SOVERSION."""
+    def test_newest_record(self):
+        """The newest record has the current SOVERSION."""
         numbers = [int(name.rsplit(".", 2)[1]) for name in glob.glob(f"{RECORDS}/libentrydb.so.*.abi")]
         self.assertEqual(soname(LIBRARY), f"libentrydb.so.{max(numbers)}")
 
-    def test_a_planted_break(self):
-        """A record with a function more than there is, with another argument, with a smaller structure."""
+    def test_incompatible_records(self):
+        """Records with an additional function, another argument or a smaller structure are incompatible."""
         text = support.read(f"{RECORDS}/{soname(LIBRARY)}.abi")
         closes = re.search(r"<function-decl name='entrydb_close'.*?</function-decl>", text, re.DOTALL)[0]
         other = closes.replace("type-id='", "type-id='" + self.type_of("entrydb_set_count", text) + "' was='")
@@ -157,13 +156,13 @@ class Library(AbiTest):
 
     @staticmethod
     def type_of(function, text):
-        """Of its first argument."""
+        """The type of the function's first argument."""
         return re.search(rf"<function-decl name='{function}'.*?<parameter type-id='(\w+)'", text,
                          re.DOTALL)[1]
 
 
 class OldProgram(support.CommandTest, AbiTest):
-    """Compiled when the library was released."""
+    """A program compiled with the released header."""
 
     def compile(self, header):
         program = f"{self.top}/host"
@@ -192,8 +191,8 @@ class OldProgram(support.CommandTest, AbiTest):
                 "a = native:entry of one: 42, accepted 1\nb = one:main of one: needs Python\n", "", 0))
             self.update()
 
-    def test_planted_breaks(self):
-        """What was compiled with another structure, or other numbers, does not run so."""
+    def test_incompatible_programs(self):
+        """A program compiled with another structure or other constants fails."""
         self.install()
         text = support.read(f"{RECORDS}/{soname(LIBRARY)}/entrydb.h")
         for old, new in (("ENTRYDB_EPYTHON = -8,", "ENTRYDB_EPYTHON = -80,"),
@@ -208,10 +207,10 @@ class OldProgram(support.CommandTest, AbiTest):
 
 
 class Comparison(AbiTest):
-    """That it lets pass what may come, and catches what must not."""
+    """The comparison allows additions and detects incompatible changes."""
 
     def build(self, text, place):
-        """The library of which that text is the header, and the header."""
+        """Build a library with that header; returns both."""
         header, library = f"{self.scratch}/{place}/box.h", f"{self.scratch}/{place}/box.so"
         os.makedirs(os.path.dirname(header), exist_ok=True)
         support.write(header, text)
@@ -227,7 +226,7 @@ class Comparison(AbiTest):
             self.assertIn(old, BEFORE)
             yield what, difference(file, *self.build(BEFORE.replace(old, new), "after"))
 
-    def test_nothing(self):
+    def test_no_change(self):
         for what, found in self.differences({"nothing": ("", "")}):
             self.assertEqual(found, "", what)
 
@@ -236,7 +235,7 @@ class Comparison(AbiTest):
             with self.subTest(what):
                 self.assertEqual(found, "")
 
-    def test_breaks(self):
+    def test_incompatible_changes(self):
         for what, found in self.differences(BREAKS):
             with self.subTest(what):
                 self.assertNotEqual(found, "")

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
-"""Other processors: 32 bits, the other order of bytes, and the one of most telephones.
+"""Other processors: 32-bit, big-endian, and arm64.
 
-The unit and api tests, the tests of commands, and databases that one machine makes and
-another one reads. See other_machines.py; the first run takes the time of a download, of a
-build for each machine, and of what an emulator needs.
-
+Runs the unit and api tests, the command tests, and exchanges databases between machines. See
+other_machines.py; the first run downloads a root and builds for each machine.
     ENTRYDB               this machine's program
     ENTRYDB_TEST_MACHINES names, separated by commas (default: all)
 """
@@ -15,20 +13,20 @@ import sqlite3
 import unittest
 
 import debian_root
-import other_machines  # which finds the other directories
+import other_machines  # extends sys.path for the imports below
 import support
 from support import DATABASE, DONE, NOT_FOUND, SITE
 
-SECONDS_ALLOWED = 10800  # of all tests of one kind, in an emulator on a busy machine
+SECONDS_ALLOWED = 10800  # for all tests of one kind, in an emulator on a busy machine
 SECONDS_OF_A_TEST = 3600
-SCRIPTS = ("test_commands.py", "test_bad_input.py", "test_escaping.py")  # without pip
-# Beyond 32 bits: a time, and with it the digest of a distribution.
+SCRIPTS = ("test_commands.py", "test_bad_input.py", "test_escaping.py")  # that need no pip
+# A time beyond 32 bits, and the digest of a distribution, which depends on it.
 FAR_FUTURE = 2 ** 32 + 7
 TABLES = ("root", "distribution", "entry_point", "plugin", "target", "startup")
 
 
 def contents(file):
-    """All rows but the audit trail's, and what says of which version they are."""
+    """All rows except the audit trail and the version."""
     with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)) as opened:
         rows = {table: opened.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()
                 for table in TABLES}
@@ -36,7 +34,7 @@ def contents(file):
 
 
 class MachineTest:
-    """Beside unittest.TestCase, once for each machine."""
+    """Mixed into unittest.TestCase, once for each machine."""
 
     machine = None
 
@@ -73,7 +71,7 @@ class MachineTest:
     def there(self, *words, status=DONE):
         return self.must(self.place.run_inside(self.program, *words, env=self.environment), status)
 
-    # -- the tests of this project --
+    # -- the project's tests --
 
     def test_unit_and_api(self):
         self.must(self.place.run("ctest", "--test-dir", self.build, "--output-on-failure",
@@ -81,7 +79,7 @@ class MachineTest:
                                  timeout=SECONDS_ALLOWED))
 
     def test_commands(self):
-        """By that machine's Python, in its own root."""
+        """Run by the other machine's Python, in its root."""
         environment = {**debian_root.ENVIRONMENT, "PYTHONPATH": support.LIB, "ENTRYDB": self.program, "ENTRYDB_BUILD": self.build,
                        "ENTRYDB_TEST_PLUGINS": f"{self.build}/tests/fixtures",
                        "PYTHONDONTWRITEBYTECODE": "1"}
@@ -91,7 +89,7 @@ class MachineTest:
                                                        env=environment, timeout=SECONDS_ALLOWED))
                 self.assertRegex(said, r"\nOK")
 
-    # -- databases of one machine on the other --
+    # -- exchange of databases --
 
     def tree(self):
         for name in ("alpha", "beta"):
@@ -107,7 +105,7 @@ class MachineTest:
         return place
 
     def test_same_rows(self):
-        """Of the same tree, stamps included."""
+        """Both machines create the same rows from the same tree, including stamps."""
         self.tree()
         self.here("update", self.prefix)
         ours = contents(self.moved("ours"))
@@ -132,8 +130,8 @@ class MachineTest:
             self.assertEqual(contents(self.database), before)
             self.moved("read")
 
-    def test_a_change_is_seen(self):
-        """What the test above rests on."""
+    def test_change_is_noticed(self):
+        """A premise of the test above."""
         self.tree()
         self.here("update", self.prefix)
         support.add_distribution(self.site, "gamma")

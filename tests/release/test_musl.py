@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The sources compile for musl, the C library of Alpine Linux, and call nothing that it lacks.
+"""The sources compile with musl, the C library of Alpine Linux, and call no function that it lacks.
 
-By musl-gcc, without a library for musl but its own: of the others there are only the headers.
-So nothing is linked; instead, what the objects leave undefined must be in musl, or belong to
-one of those libraries by its name. The shim around toml++ is left out: there is no C++ library.
+musl-gcc compiles them with the headers of the other libraries, which are not available for musl.
+Therefore nothing is linked; instead, each undefined symbol must be in musl or have the prefix of one of
+those libraries. The toml++ wrapper is left out, since there is no C++ library.
 
-In a long run those libraries are built, too (musl_libraries.py): then program, library and
-tests are linked, and run.
+The long form builds those libraries, too (musl_libraries.py), links the program, the library and the
+tests, and runs them.
 
     ENTRYDB_BUILD  the build directory, whose compile_commands.json names the sources
 """
@@ -30,17 +30,17 @@ from support import TOP
 BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
 COMPILER = "musl-gcc"
 OPTIONS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fPIC")
-# Of libraries that are not there for musl; and the system's own, which are there for all.
+# Headers of the libraries missing for musl, and of the kernel.
 HEADERS = ("archive.h", "archive_entry.h", "curl", "gelf.h", "libelf.h", "libpq-fe.h",
            "pg_config_ext.h", "postgres_ext.h", "sqlite3.h", "zconf.h", "zlib.h", "asm", "asm-generic",
-           "linux", *filter(None, [sysconfig.get_config_var("MULTIARCH")]))  # where Debian has a header of Python's
+           "linux", *filter(None, [sysconfig.get_config_var("MULTIARCH")]))  # Debian's directory of some Python headers
 OTHER_LIBRARIES = re.compile(r"(?:archive|elf|gelf|sqlite3)_\w+|crc32\w*|inflate\w*"
                              r"|PQ\w+|curl_\w+|_?Py\w+|pyproject_\w+|_GLOBAL_OFFSET_TABLE_|__dso_handle")
-# Until 1.2.3 musl had the names with 64 for whoever defines _GNU_SOURCE; later ones have not.
+# musl before 1.2.3 defines the 64-bit names with _GNU_SOURCE, later versions do not.
 OLD_CONDITION = re.compile(r"#if defined\(_LARGEFILE64_SOURCE\) \|\| defined\(_GNU_SOURCE\)")
 NEW_CONDITION = "#if defined(_LARGEFILE64_SOURCE)"
 
-# Of the build with static libraries: what cannot be built, and what looks at the libraries themselves.
+# Tests that cannot be built with static libraries, or that examine the libraries themselves.
 NO_CXX_LIBRARY = ("pjrt_host_cxx",)
 LIBRARIES_INSIDE = ("api-abi",)
 SECONDS_ALLOWED = 3600
@@ -52,7 +52,7 @@ def output(*command):
 
 
 def header_directory():
-    """Where the compiler finds those of musl."""
+    """The directory of musl's headers."""
     done = subprocess.run([COMPILER, "-E", "-v", "-x", "c", "/dev/null"], check=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return next(line.strip() for line in done.stderr.splitlines()
@@ -60,7 +60,7 @@ def header_directory():
 
 
 def sources():
-    """What is compiled of the program, the library and the module that reads archives."""
+    """The compiled sources of the program, the library and the archive module."""
     with open(f"{BUILD}/compile_commands.json", encoding="utf-8") as stream:
         files = {row["file"] for row in json.load(stream)}
     tops = "|".join(re.escape(os.path.realpath(top)) for top in (BUILD, TOP))
@@ -97,20 +97,20 @@ class Musl(unittest.TestCase):
                   f"/usr/include/{output('cc', '-print-multiarch').strip()}"]
         for name in HEADERS:
             found = [f"{place}/{name}" for place in places if os.path.exists(f"{place}/{name}")]
-            if found:  # of what is optional, no source is compiled where it is not
+            if found:  # optional libraries may be missing, and their sources are then not compiled
                 os.symlink(found[0], f"{cls.include}/{name}")
 
     def compile(self, source, number):
         target = f"{self.scratch}/{number}.o"
         done = subprocess.run([COMPILER, *OPTIONS, "-isystem", self.include, f"-I{TOP}",
                                "-DPy_LIMITED_API=0x030a0000", "-isystem", sysconfig.get_path("include"),
-                               f"-I{TOP}/libquery",  # of the example, for which it is installed
+                               f"-I{TOP}/libquery",  # included by the example as installed
                                "-c", "-o", target, source], stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 0, done.stderr[-4000:])
         return target
 
     def library_of_musl(self):
-        """By a rehearsal: asked for the file, gcc names that of the GNU library."""
+        """The path of musl's libc.a, from a link: -print-file-name names that of the GNU C library."""
         source = self.write("empty.c", "int main(void) { return 0; }\n")
         trace = output(COMPILER, "-static", "-Wl,--trace", "-o", f"{self.scratch}/empty", source)
         return re.search(r"\S*/libc\.a", trace)[0]
@@ -127,8 +127,8 @@ class Musl(unittest.TestCase):
         self.assertEqual([name for name in sorted(wanted) if not OTHER_LIBRARIES.fullmatch(name)],
                          [])
 
-    def test_a_call_that_musl_lacks_is_found(self):
-        """What the test above rests on."""
+    def test_missing_function_is_detected(self):
+        """A premise of the test above."""
         source = self.write("planted.c", "#include <string.h>\nconst char *text(void);\n"
                                          "const char *text(void) { return strerrordesc_np(1); }\n")
         with self.assertRaisesRegex(AssertionError, "strerrordesc_np"):
@@ -137,7 +137,7 @@ class Musl(unittest.TestCase):
 
 @unittest.skipUnless("ENTRYDB_TEST_LONG" in os.environ, "builds libraries for musl: only with --long")
 class Linked(unittest.TestCase):
-    """What Alpine Linux would run, but for its own libraries."""
+    """Linked like on Alpine Linux, except for the other libraries."""
 
     @classmethod
     def setUpClass(cls):
@@ -153,7 +153,7 @@ class Linked(unittest.TestCase):
         if unexpected:
             raise AssertionError(f"{unexpected}: {said[-4000:]}")
 
-    def test_it_is_of_musl(self):
+    def test_linked_with_musl(self):
         said = output("readelf", "-ldW", f"{self.build}/indexer/entrydb")
         self.assertIn("/lib/ld-musl-", said)
         self.assertEqual(re.findall(r"NEEDED.*\[(.*)\]", said), ["libc.so"])

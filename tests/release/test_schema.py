@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Databases of other versions: older ones are carried over, newer ones left alone.
+"""Databases of other versions: older ones are migrated, newer ones left alone.
 
-tests/fixtures/released has, of each release, entrydb-VERSION.db, which its program made of
-tree() below, and schema-N.sql, the schema of which user_version N was. Nothing is released
-yet: until then the checks are tried with a database that was made just now.
+tests/fixtures/released has two files for each release: entrydb-VERSION.db, created by its program from
+tree() below, and schema-N.sql, the schema with user_version N. Nothing is released yet: the checks are
+tried with a new database until then.
 
-    test_schema.py --record   writes both: at each release
+    test_schema.py --record   writes both, for each release
 
     ENTRYDB  the program
 """
@@ -26,7 +26,7 @@ from support import TOP, COULD_NOT, DATABASE, DONE, SITE, CommandTest, add_distr
 
 RELEASED = f"{TOP}/tests/fixtures/released"
 SCHEMA = f"{TOP}/db/schema.sql"
-NAMES = ("alpha", "beta")  # of distributions, each with an entry point
+NAMES = ("alpha", "beta")  # distributions with one entry point each
 
 
 def tree(prefix):
@@ -35,14 +35,14 @@ def tree(prefix):
 
 
 def statements(file):
-    """What makes something, without comments and layout; and its number."""
+    """The statements that create objects, without comments and layout, and the version."""
     text = re.sub(r"--[^\n]*", "", support.read(file))
     version = int(re.search(r"PRAGMA user_version = (\d+)", text)[1])
     return version, [" ".join(each.split()) for each in text.split(";") if "CREATE" in each]
 
 
 def without_database(changes, databases):
-    """Versions that the change log has a date of, without a database to remember them by."""
+    """Versions with a date in the change log, but without a stored database."""
     released = re.findall(r"(?m)^## \[(\d+(?:\.\d+)+)\] - \d", changes)
     return sorted(set(released) - {re.search(r"entrydb-(.*)\.db", name)[1] for name in databases})
 
@@ -70,8 +70,8 @@ class SchemaTest(CommandTest):
 
 
 class Older(SchemaTest):
-    def check_carried_over(self, file):
-        """Read, or else the disk is; brought up to date; and its audit trail goes on."""
+    def check_migrated(self, file):
+        """The database or the disk is read; an update migrates it; and its audit trail is continued."""
         os.makedirs(os.path.dirname(self.database), exist_ok=True)
         shutil.copy(file, self.database)
         trail = events(self.database)
@@ -90,28 +90,28 @@ class Older(SchemaTest):
             self.skipTest("nothing is released yet")
         for file in found:
             with self.subTest(os.path.basename(file)):
-                self.check_carried_over(file)
+                self.check_migrated(file)
 
-    def test_each_release_is_remembered(self):
+    def test_each_release_is_stored(self):
         changes = support.read(f"{TOP}/CHANGELOG.md")
         self.assertEqual(without_database(changes, glob.glob(f"{RELEASED}/entrydb-*.db")), [],
                          f"{__file__} --record, by the release itself, writes what is missing")
         changes = "## [Unreleased]\n## [0.2.0] - 2027-01-01\n## [0.1.0] - 2026-12-01\n"
         self.assertEqual(without_database(changes, ["x/entrydb-0.1.0.db"]), ["0.2.0"])
 
-    def test_of_today(self):
-        """As --record keeps it."""
+    def test_current(self):
+        """A database as stored by --record."""
         record(self.top)
         [file] = glob.glob(f"{self.top}/entrydb-*.db")
-        self.check_carried_over(file)
+        self.check_migrated(file)
 
-    def test_of_an_older_version(self):
+    def test_older_version(self):
         """As if version 0 had been released, with another table."""
         self.update()
         file = f"{self.top}/older.db"
         shutil.move(self.database, file)
         execute(file, "PRAGMA user_version = 0", "CREATE TABLE of_old (x)")
-        self.check_carried_over(file)
+        self.check_migrated(file)
 
 
 class Newer(SchemaTest):
@@ -131,28 +131,28 @@ class Newer(SchemaTest):
             with self.subTest(words):
                 self.check_left_alone(self.update(*words, status=COULD_NOT))
 
-    def test_a_hook_says_so_and_fails_nothing(self):
+    def test_hook_reports_it_and_succeeds(self):
         self.check_left_alone(self.update("--hook", "pip", status=DONE))
 
-    def test_the_disk_answers(self):
+    def test_disk_is_read(self):
         self.check_names(*NAMES)
         add_distribution(self.site, "late")
         self.check_names(*NAMES, "late")
 
-    def test_of_a_named_file(self):
+    def test_named_file(self):
         reply = self.run_program("update", "--db", self.database, self.prefix, status=COULD_NOT)
         self.check_left_alone(reply)
         reply = self.run_program("list", "--db", self.database, status=COULD_NOT)
         self.assertIn("version 2 of the database, this program reads version", reply.err)
 
-    def test_a_damaged_header_is_none(self):
-        """The schema is ours, whatever the number says."""
+    def test_damaged_version_number(self):
+        """The schema is the current one, whatever the number in the header says."""
         execute(self.database, "DROP TABLE of_the_future")
         self.assertIn("set aside", self.update().err)
 
 
 class Version(unittest.TestCase):
-    """user_version grows with the schema."""
+    """user_version is increased when the schema changes."""
 
     def check(self, file):
         recorded, before = statements(file)
@@ -169,7 +169,7 @@ class Version(unittest.TestCase):
             with self.subTest(os.path.basename(file)):
                 self.check(file)
 
-    def test_planted_breaks(self):
+    def test_unversioned_changes(self):
         text = support.read(SCHEMA)
         version, _ = statements(SCHEMA)
         more, number = text + "\nCREATE TABLE more (x);\n", f"user_version = {version}"

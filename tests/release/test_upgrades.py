@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Upgrades while programs run: each gives the right answers, before, meanwhile and after.
+"""Upgrades while programs run: answers are right before, during and after an upgrade.
 
-The library is replaced as package managers do it, by a rename; the wheel by pip. What they
-are replaced by is another build of the same sources. With ENTRYDB_TEST_LONG it is also the
-next release, which is built with a table more and another version of the schema.
+The library is replaced by a rename, as package managers do, and the wheel by pip. The new version is
+another build of the same sources; with ENTRYDB_TEST_LONG also a next release, built with an additional
+table and a new version of the schema.
 
     ENTRYDB, ENTRYDB_BUILD  the program and the build directory
     ENTRYDB_PYTHON_WHEEL    the wheel; without it, one is built
@@ -30,7 +30,7 @@ LONG = "ENTRYDB_TEST_LONG" in os.environ
 BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
 SONAME = "libentrydb.so.0"
 LIBRARIES = ("-lsqlite3", "-lz", "-lelf", "-pthread", "-ldl")
-INSTALLATIONS = 40 if LONG else 4  # of the wheel, while programs run
+INSTALLATIONS = 40 if LONG else 4  # upgrades of the wheel while programs run
 NEXT_VERSION = "99.0"
 
 
@@ -58,7 +58,7 @@ def must(*command, **how):
 
 
 def relink(place, number):
-    """Another build: the same functions at other addresses."""
+    """Link another build, with the functions at other addresses."""
     support.write(f"{place}.c", f"extern char padding_{number}[{number * 4096}];\n"
                                 f"char padding_{number}[{number * 4096}] = {{1}};\n")
     must(os.environ.get("CC") or "cc", "-shared", "-fPIC", f"-Wl,-soname,{SONAME}",
@@ -68,7 +68,7 @@ def relink(place, number):
 
 
 def has_lost_its_library(process):
-    """It runs on with the one that was replaced."""
+    """Is the library that the process uses replaced?"""
     try:
         with open(f"/proc/{process.pid}/maps", encoding="utf-8", errors="replace") as stream:
             return f"/{SONAME} (deleted)" in stream.read()
@@ -77,7 +77,7 @@ def has_lost_its_library(process):
 
 
 class LibraryReplaced(stress.Stress):
-    """Hosts in C, with changes of the disk and updates meanwhile; see stress.py."""
+    """Hosts in C query during changes of the disk and updates; see stress.py."""
 
     def start_readers(self):
         self.directory = f"{self.top}/libraries"
@@ -103,7 +103,7 @@ class LibraryReplaced(stress.Stress):
         self.replaced += 1
 
     def replace_on(self):
-        """And now and then somebody begins to ask with the new one."""
+        """Replace the library repeatedly; now and then start a reader with the new one."""
         while not self.stop.is_set():
             time.sleep(0.1)
             self.replace()
@@ -129,7 +129,7 @@ class LibraryReplaced(stress.Stress):
 
 # --- the wheel ---
 
-# Not accelerated: stock before and after, and the same answer twice says what is right.
+# Not accelerated: importlib.metadata before and after; two equal answers are taken as right.
 COMPARING = """
 import importlib.metadata, os, sys, entrydb
 def told(points):
@@ -143,7 +143,7 @@ while not os.path.exists(sys.argv[1]):
         assert ours == before, (ours, before)
 print(compared)
 """
-# Accelerated, as it was when it started.
+# Accelerated, in the state of its start.
 ASKING = """
 import importlib.metadata, os, sys
 answers, asked = set(), 0
@@ -176,7 +176,7 @@ library.entrydb_close(db)
 
 
 def renumbered(wheel, place):
-    """The same wheel as a later version."""
+    """A copy of the wheel with a later version."""
     [version] = re.findall(r"entrydb-([0-9.]+)-", os.path.basename(wheel))
     name = f"{place}/{os.path.basename(wheel).replace(version, NEXT_VERSION)}"
     info = f"entrydb-{version}.dist-info"
@@ -223,7 +223,7 @@ class Wheels(unittest.TestCase):
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.addCleanup(support.end, pip)
             while pip.poll() is None:
-                self.assertEqual(self.venv.ask(), list(wheels.PLUGINS))  # nothing else is said, either
+                self.assertEqual(self.venv.ask(), list(wheels.PLUGINS))  # and no message is printed
                 starts += 1
             self.assertEqual(pip.returncode, 0, pip.stdout.read())
             self.assertIn(f"-{self.venv.ask(VERSION)[0]}-", wheel)
@@ -234,15 +234,15 @@ class Wheels(unittest.TestCase):
             self.assertGreater(int(said), 10)
         self.assertGreater(starts, INSTALLATIONS)
 
-    def test_beside_the_library_of_the_system(self):
-        """In one process."""
+    def test_beside_the_system_library(self):
+        """Both libraries are loaded in one process."""
         said = wheels.run(self.venv.python, "-c", BOTH, relink(f"{wheels.scratch()}/{SONAME}", 2),
                           self.venv.site).stdout
         names = " ".join(wheels.PLUGINS)
         self.assertEqual(said.splitlines(), [f"{names} | {names}"] * 3)
 
-    def test_beside_the_program_of_the_system(self):
-        """Both update the same database, in turn."""
+    def test_beside_the_system_program(self):
+        """Both programs update the same database in turn."""
         [own] = glob.glob(f"{self.venv.site}/entrydb/bin/entrydb")
         environment = support.environment(wheels.scratch())
         for number in range(4):
@@ -262,7 +262,7 @@ class Wheels(unittest.TestCase):
 # --- another version of the schema ---
 
 def next_release(place):
-    """Built of these sources, with a table more."""
+    """Build a next release from these sources, with an additional table."""
     shutil.copytree(TOP, f"{place}/sources", ignore=shutil.ignore_patterns("build*", ".git", "__pycache__"))
     for file, old, new in (("db/schema.sql", "PRAGMA user_version = 1;",
                             "PRAGMA user_version = 2;\nCREATE TABLE of_the_future (x TEXT) STRICT;"),
@@ -296,7 +296,7 @@ class OtherSchema(CommandTest):
         add_distribution(self.site, name, text=f"[demo]\n{name} = {name}:f\n")
 
     def asked(self, directory):
-        """What a host says with the library of that directory."""
+        """The answer of a host that uses the library of that directory."""
         done = subprocess.run([stress.READER, self.site, "4", "1"], capture_output=True, text=True,
                               env=self.environment(LD_LIBRARY_PATH=directory))
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -309,7 +309,7 @@ class OtherSchema(CommandTest):
         return done
 
     def check_answers(self):
-        """Both programs', and a host's with each library."""
+        """The answers of both programs, and of hosts with each library."""
         rows = self.stock.ask("/", [self.site], [{}])[0]["rows"]
         expected = sorted([row[0], row[1], row[2]] for row in rows)
         for program in self.programs:
@@ -341,7 +341,7 @@ class OtherSchema(CommandTest):
         self.check_answers()
 
     def test_under_load(self):
-        """Hosts of both releases, while the database is now of this version, now of that."""
+        """Hosts of both releases query while updates alternate the database's version."""
         stop, failures = threading.Event(), []
 
         def ask(directory):

@@ -1,4 +1,4 @@
-"""`import torch` calls the plugins of torch.backends, found by the database or not."""
+"""`import torch` calls the plugins of torch.backends, with and without the database."""
 
 import json
 import os
@@ -20,7 +20,7 @@ IMPORT = "import torch; print('imported')"
 CALLED = "def autoload(): print('called')\n"
 SWITCH = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
-# The directory is on sys.path only from a moment of the run on, and later not any more.
+# The directory is added to sys.path during the run, and removed later.
 MOVING = """
 import sys
 import torch
@@ -32,7 +32,7 @@ torch._import_device_backends()
 """
 
 
-# In conftest.py and test_it.py: an entry point that exists for one test, and is installed nowhere.
+# conftest.py and test_it.py: an entry point that exists for one test and is not installed.
 CONFTEST = 'pytest_plugins = ["entrydb.testing"]\n'
 DEVICE = "called = []\ndef autoload(): called.append(True)\n"
 TESTS = """
@@ -44,7 +44,7 @@ def test_my_device(entry_point_database):
     torch._import_device_backends()
     assert my_device.called
 
-def test_gone():
+def test_removed_after_the_test():
     my_device.called.clear()
     torch._import_device_backends()
     assert not my_device.called
@@ -53,15 +53,15 @@ def test_gone():
 
 class AutoloadTest(EnvironmentTest):
     def check(self, source=IMPORT, says="", cause="", **how):
-        """says and cause: lines that the program writes."""
+        """says and cause: lines in the program's output."""
         reply = self.script(source, **how)
         self.assertIn(says, reply.out + reply.err)
         self.assertIn(cause, reply.err)
         return reply
 
     def fails(self, name, cause, problem=None, source=IMPORT):
-        """`import torch` does, with torch's own words and that exception behind them; and
-        `entrydb why` knows the problem without an import."""
+        """`import torch` fails with torch's own message, caused by that exception; `entrydb why` reports the
+        problem without importing the plugin."""
         self.check(source, status=1, cause=cause, says=(
             f"RuntimeError: Failed to load the backend extension: {name}. You can disable "
             f"extension auto-loading with {SWITCH}=0.\n"))
@@ -75,7 +75,7 @@ class Found(AutoloadTest):
         self.check(says="imported\n")
 
     def test_switch(self):
-        """On where it is unset or exactly 1, as torch has it."""
+        """Autoload is on if the variable is unset or exactly 1, as in torch."""
         self.plugin("well", GROUP, "well:autoload", CALLED)
         for value, called in ((None, True), ("1", True), ("", False), ("0", False), ("true", False)):
             with self.subTest(value):
@@ -83,20 +83,20 @@ class Found(AutoloadTest):
                                    **({} if value is None else {SWITCH: value}))
                 self.assertEqual(reply.out, "called\nimported\n" if called else "imported\n")
 
-    def test_two_of_a_name(self):
+    def test_two_of_the_same_name(self):
         """Both are called, in the order of importlib.metadata."""
         self.plugin("one", GROUP, "one:autoload", "def autoload(): print('one')", entry="same")
         self.plugin("two", GROUP, "two:autoload", "def autoload(): print('two')", entry="same")
         self.assertEqual(sorted(self.check().out.split()), ["imported", "one", "two"])
 
     def test_at_run_time(self):
-        """As torch's own test has it: a directory that is added to sys.path later, and removed."""
+        """As in torch's own test, a directory is added to sys.path later, and removed."""
         place = f"{self.environment.scratch}/later"
         write_distribution(place, "later", CALLED)
         self.assertEqual(self.check(MOVING.format(place=place)).out, "called\n")
 
     def test_no_metadata_is_read(self):
-        """No entry_points.txt is opened, of all the distributions."""
+        """No entry_points.txt of any distribution is opened."""
         self.plugin("well", GROUP, "well:autoload", CALLED)
         settle()
         self.environment.entrydb("update", self.environment.prefix)
@@ -113,7 +113,7 @@ class Found(AutoloadTest):
 
 class Testing(AutoloadTest):
     def test_fixture(self):
-        """An author of a back end tests its autoload without installing it."""
+        """The author of a back end can test its autoload without installing it."""
         pytest = package_cache.pytest_directory(self.environment.python)
         if not pytest:
             self.skipTest("pip cannot get pytest")
@@ -143,7 +143,7 @@ class Broken(AutoloadTest):
                    f"there is no module worse.absent in {self.environment.site}")
 
     def test_removed(self):
-        """The package is gone, and its metadata was left behind."""
+        """Only the metadata of the package is left."""
         self.plugin("bad", GROUP, "bad:autoload", CALLED)
         shutil.rmtree(f"{self.environment.site}/bad")
         self.fails("bad", "\nModuleNotFoundError: No module named 'bad'\n",
@@ -156,19 +156,19 @@ class Broken(AutoloadTest):
                    "bad/_C.so needs libabsent.so, which is not found")
 
     def test_no_symbol(self):
-        """A function of C++ that this version of torch has not, say."""
+        """For example a C++ function that this version of torch lacks."""
         self.extension_plugin("_ZN2at6absentEv")
         self.fails("bad", "bad/_C.so: undefined symbol: _ZN2at6absentEv\n",
                    "bad/_C.so needs the symbol _ZN2at6absentEv, which none of its libraries defines")
 
     def extension_plugin(self, symbol, library=None):
-        """One that imports an extension."""
+        """Install a plugin that imports an extension."""
         extension = make_extension(f"{self.environment.scratch}/extension", symbol, library)
         self.install("bad", {"bad/__init__.py": f"from . import _C\n{CALLED}", "bad/_C.so": extension},
                      f"[{GROUP}]\nbad = bad:autoload\n")
 
     def test_disabled(self):
-        """One plugin is switched off, and the others are called."""
+        """One plugin is disabled, and the others are called."""
         self.plugin("bad", GROUP, "bad:autoload", "def autoload(): raise OSError('no such device')")
         self.plugin("well", GROUP, "well:autoload", CALLED)
         self.environment.must(self.environment.program, "disable", f"{GROUP}/bad",
@@ -179,7 +179,7 @@ class Broken(AutoloadTest):
         self.assertIn("  allowed      no: ", self.environment.entrydb("why", GROUP, "bad").out)
 
     def test_exits(self):
-        """What is no Exception escapes torch, with its status."""
+        """SystemExit is not an Exception: it ends the program with its status."""
         self.plugin("bad", GROUP, "bad:autoload", "import sys\ndef autoload(): sys.exit(7)")
         self.assertEqual(self.check(status=7).out, "")
 

@@ -1,4 +1,4 @@
-"""torch.compile finds its back ends in torch_dynamo_backends, and imports none but the one asked for."""
+"""torch.compile finds its back ends in torch_dynamo_backends, and imports only the requested one."""
 
 
 import support
@@ -55,7 +55,7 @@ print(compiled("my_compiler"))
 print("my_compiler" in list_backends())
 """
 
-# A failed load is tried again at each look-up.
+# A failed load is retried at each look-up.
 FAILING = """
 from torch._dynamo.backends.registry import lookup_backend
 for name in ("broken", "broken", "no_attribute", "inductor", "my_compilr", "inductr"):
@@ -85,7 +85,7 @@ for tags in (("debug", "experimental"), ("debug",), ()):
     print(list_backends(tags))
 """
 
-# Its own tests put a mock there, which knows nothing but group=.
+# torch's own tests use such a mock, which accepts only group=.
 MOCKED = """
 import importlib.metadata
 from unittest import mock
@@ -103,7 +103,7 @@ with mock.patch("importlib.metadata.entry_points", entry_points):
 
 class Compile(EnvironmentTest):
     def check(self, source, **how):
-        """Its lines of output, after it has been compared; the back ends are installed."""
+        """The lines of output, after comparing them; the back ends are installed."""
         return self.script(PROLOGUE + source, **how).out.splitlines()
 
     def setUp(self):
@@ -111,19 +111,19 @@ class Compile(EnvironmentTest):
         self.install("my-back-end", FILES, ENTRY_POINTS)
 
     def test_listed(self):
-        """All of them, the broken one as well; and nothing of theirs is imported."""
+        """All back ends are listed, even the broken one, and none is imported."""
         for line in self.check(LISTED):
             for name in ("my_compiler", "broken", "no_attribute"):
                 self.assertIn(f"'{name}'", line)
 
     def test_used(self):
-        """Imported by the first use, compiled, and equal to what is not compiled."""
+        """The first use imports the back end; the compiled model computes the same."""
         lines = self.check(USED)
         self.assertEqual(lines, ["my_back_end is imported", "compiles 1 input", "True",
                                  "compiles 1 input", "True", "True"])
 
     def test_failing(self):
-        """What fails, fails with Python's error; an unknown name with torch's."""
+        """A failing back end raises Python's error, an unknown name torch's."""
         found = dict(line.split(" ", 1) for line in self.check(FAILING)[1:])
         self.assertEqual(found["broken"], "['OSError', 'no such compiler', 'NoneType']")
         self.assertIn("module 'my_back_end.compiler' has no attribute 'absent'", found["no_attribute"])
@@ -133,7 +133,7 @@ class Compile(EnvironmentTest):
         self.assertIn(unknown, found["used:"])
 
     def test_tagged(self):
-        """What a program registers, beside the installed ones; what is not loaded has no tags."""
+        """Registered back ends are listed with installed ones; those not yet loaded have no tags."""
         lines = self.check(TAGGED)
         self.assertIn("duplicate name: other", lines[1])
         listed, without_debug, every = lines[2:5]
@@ -142,7 +142,7 @@ class Compile(EnvironmentTest):
             self.assertEqual(tuple(f"'{name}'" in line for line in (listed, without_debug, every)), is_in)
 
     def test_mocked(self):
-        """It stays an attribute that tests may replace, as torch's own do."""
+        """entry_points remains an attribute that tests may replace, as torch's own do."""
         self.assertEqual(self.check(MOCKED), ["['mine', 'mocked']"])
 
 

@@ -1,4 +1,4 @@
-"""Other programs that look for plugins when they are imported: jax, triton, and as vLLM does.
+"""Other programs that load plugins when they are imported: jax, triton, and code like vLLM's.
 
 xarray, fsspec, opentelemetry, pytest and more are in tests/python/test_programs.py.
 """
@@ -13,7 +13,7 @@ def setUpModule():
     torch_environment.set_up(kept_customers)
 
 
-# jax takes the value for a module, and initializes it.
+# jax treats the value as a module and initializes it.
 JAX = """
 import logging
 logging.basicConfig(format="%(levelname)s %(message)s")
@@ -88,7 +88,7 @@ class Customers(EnvironmentTest):
             self.assertIn(f"{name}: ('triton.backends.", out)
 
     def test_triton_broken(self):
-        """Nothing holds back what a plugin raises: `import triton` does not work."""
+        """An exception of a plugin propagates: `import triton` fails."""
         self.install("my-triton", {"my_triton/__init__.py": ""}, "[triton.backends]\nmine = my_triton\n")
         reply = self.script(TRITON, status=1)
         self.assertIn("\nModuleNotFoundError: No module named 'my_triton.compiler'\n", reply.err)

@@ -1,4 +1,4 @@
-"""torchrun and torch.distributed find their parts by entry points."""
+"""torchrun and torch.distributed find their plugins by entry points."""
 
 
 import support
@@ -8,7 +8,7 @@ from wheels import write
 
 setUpModule = torch_environment.set_up
 
-# As setuptools wrote it for long: it asks one distribution, and ignores the version.
+# A script as setuptools generated it for many years: it queries one distribution, ignoring the version.
 LAUNCHER = """
 import sys
 from importlib.metadata import distribution
@@ -54,12 +54,12 @@ class Torchrun(EnvironmentTest):
         return self.script(LAUNCHER.format(name=name), *arguments, asks=(), **how)
 
     def test_run(self):
-        """Two processes, and in each of them `import torch`."""
+        """Two processes, each with `import torch`."""
         reply = self.environment.compare(self, self.environment.program, "run", "torchrun", *self.arguments)
         self.assertEqual(reply.out, REDUCED)
 
     def test_plugins(self):
-        """One that is asked for by name, and a broken one, of which torch warns."""
+        """A plugin selected by name, and a broken one, about which torch warns."""
         self.plugin("my_logs", "torchrun.logs_specs", "my_logs:Logs", LOGS)
         self.plugin("bad_handler", "torchrun.handlers", "bad_handler:absent", "")
         reply = self.launch("--logs-specs=my_logs", *self.arguments)
@@ -74,7 +74,7 @@ class Torchrun(EnvironmentTest):
         self.assertIn("\nStopIteration\n", self.launch(name="absent", status=1).err)
 
 
-# As torch 2.14 looks for a back end, where it is older.
+# torch 2.14's search for a back end, for older versions.
 LOOK_UP = """
 from torch.distributed import Backend
 
@@ -128,7 +128,7 @@ def attempt(name):
 for name in ("mine", "no_function", "absent", "unknown", "gloo"):
     print(name, attempt(name))
 """
-# What torch says of an unknown one, before 2.14 and since.
+# torch's message about an unknown back end, before 2.14 and since.
 BEFORE, SINCE = "Unknown backend type unknown", "Unknown c10d backend type UNKNOWN"
 
 ANSWERS = """\

@@ -1,6 +1,6 @@
-"""A device in C++, built against the installed torch, found by its entry points.
+"""A C++ device, built against the installed torch, is found by its entry points.
 
-In Python by `import torch`, and in a program of libtorch through libentrydb.
+By `import torch` in Python, and by libentrydb in a program with libtorch.
 """
 
 import glob
@@ -16,7 +16,7 @@ from torch_environment import EnvironmentTest
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS_ALLOWED = 600
 
-# Nothing is imported but torch.
+# Only torch is imported.
 TENSOR = """
 import torch
 tensor = torch.tensor([1, 2, 3], device="openreg")
@@ -40,14 +40,14 @@ def setUpModule():
 
 
 def build_wheel(version):
-    """What was compiled before is used again."""
+    """Earlier compilations are reused."""
     torch.pip("wheel", "--no-build-isolation", "--wheel-dir", torch.wheels, sources,
               OPENREG_VERSION=version)
     return glob.glob(f"{torch.wheels}/torch_openreg-{version}-*.whl")[0]
 
 
 def build_host():
-    """A program of libtorch and libentrydb."""
+    """Compile a program that uses libtorch and libentrydb."""
     libraries = [f"{torch.site}/torch/lib", f"{os.environ['ENTRYDB_BUILD']}/libquery"]
     options = [word for place in libraries for word in (f"-L{place}", f"-Wl,-rpath,{place}")]
     subprocess.run(["g++", "-O0", "-std=c++20", f"-I{torch_environment.TOP}", "-isystem",
@@ -58,13 +58,13 @@ def build_host():
 
 
 class OpenReg(EnvironmentTest):
-    def test_life(self):
-        """One after another, since compiling takes longest."""
+    def test_life_cycle(self):
+        """All steps in one test, since compiling takes longest."""
         wheel = build_wheel("1.0")
         torch.pip("install", wheel)
         self.check_device()
         self.check_host()
-        torch.pip("install", build_wheel("1.1"))  # while 1.0 is there
+        torch.pip("install", build_wheel("1.1"))  # while 1.0 is installed
         self.check_device()
         self.assertIn("torch-openreg 1.1", torch.entrydb("why", "torch.backends", "openreg").out)
         torch.pip("uninstall", "torch-openreg")
@@ -77,7 +77,7 @@ class OpenReg(EnvironmentTest):
         self.assertIn("openreg", reply.err)
 
     def check_host(self):
-        """No Python is in the process, and none on its path."""
+        """No Python is in the process, nor on its PATH."""
         found = torch.entrydb("list", "--json", "torch.backends.native").out
         self.assertIn('"kind":"native"', found)
         reply = torch.must(build_host(), torch.site, PATH="/nowhere")

@@ -1,7 +1,7 @@
-"""libentrydb's registry and autoload beside torch's own: asked the same, they answer the same.
+"""libentrydb's registry and autoload give the same answers as torch's own.
 
-What is asked is a table of lines. torch finds its back ends in Python, and a program in C
-those of the same names in a shared object, by entry points of one wheel.
+The queries are a table of lines. torch finds its back ends in Python, and a C program finds those of the
+same names in a shared object, by entry points of the same wheel.
 """
 
 import os
@@ -44,7 +44,7 @@ def well(): print("called", flush=True)
 def bad(): raise OSError("it returned 7")
 """
 
-# What is asked, and how the answer of both begins.
+# Queries, and the beginning of both answers.
 TABLE = (
     ("list", "broken installed later"),
     ("register mine", "done"),
@@ -58,9 +58,9 @@ TABLE = (
     ("lookup installed", "installed installed"),
     ("lookup installed", "installed installed"),
     ("register installed", "duplicate: duplicate name: installed\n"),
-    ("register later", "done"),  # nothing has loaded it so far
+    ("register later", "done"),  # it has not been loaded yet
     ("lookup later", "registered later"),
-    ("lookup broken", "failed: "),  # and tried again
+    ("lookup broken", "failed: "),  # and is retried
     ("lookup broken", "failed: "),
     ("list", "broken debugged installed later mine tried"),
     ("lookup instaled", "unknown: "),
@@ -70,7 +70,7 @@ TABLE = (
 )
 NAMES = ("broken", "debugged", "installed", "later", "mine", "tried")
 
-CALLED = ("called\n", "failed: ")  # the first of three, and then one that fails
+CALLED = ("called\n", "failed: ")  # the first of three is called, the second fails
 SWITCHED = ((("switch", CALLED), ("switch 1", CALLED))
             + tuple((f"switch {value}", ()) for value in ("0", "true", "yes", "11")))
 
@@ -98,7 +98,7 @@ class Registry(EnvironmentTest):
         self.install("my-registry", files, ENTRY_POINTS)
 
     def answers(self, lines):
-        """Of torch, accelerated and not, which are equal; and of the program in C."""
+        """The answers of torch, accelerated and not, which must be equal; and those of the C program."""
         asked = "".join(f"{line}\n" for line in lines)
         command = [torch.python, f"{HERE}/registry.py", *NAMES]
         plain = torch.must(*command, accelerated=False, input=asked).out
@@ -111,14 +111,14 @@ class Registry(EnvironmentTest):
                 self.assertTrue(answer.startswith(begins), (asked, answer))
 
     def test_unknown(self):
-        """What is near is named; by torch since 2.14."""
+        """Similar names are suggested; torch does so since 2.14."""
         of_torch, of_library = self.answers(["lookup instaled"])
         self.assertIn("Invalid backend: 'instaled', see `torch._dynamo.list_backends()`", of_torch)
         self.assertIn("there is no 'instaled' in 'registry.back_ends'; did you mean 'installed'?",
                       of_library)
 
     def test_autoload(self):
-        """In order, until one fails; not at all unless the switch is unset or exactly 1."""
+        """Called in order until one fails; none is called unless the switch is unset or exactly 1."""
         of_torch, of_library = self.answers(
             [line for switch, _ in SWITCHED for line in (switch, "autoload registry.devices")])
         self.check_autoload(of_torch)

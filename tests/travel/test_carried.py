@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A tree that was carried with its database is known again: nothing is read that has not changed."""
+"""A copied tree with its database is recognized: files that have not changed are not read again."""
 
 import os
 import shutil
@@ -12,9 +12,9 @@ import travel
 from travel import CLAMP, TravelTest, clamp, copy, run, tool, workers
 
 HOUR = 3600 * 10 ** 9  # nanoseconds
-SHADOWED = 1           # of these, which a question does not read
-ALL = 16               # distributions with an entry_points.txt, by TravelTest.fill()
-MARK = 1162888265      # seconds since 1970: of a database that could not be updated
+SHADOWED = 1           # of these distributions; a query does not read it
+ALL = 16               # distributions with an entry_points.txt, see TravelTest.fill()
+MARK = 1162888265      # seconds since 1970: the mark of a database that could not be updated
 ASK_TWICE = """
 import ctypes, os, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -29,7 +29,7 @@ assert library.entrydb_select(handle, b"demo", None, ctypes.byref(answer), None)
 
 
 class Carried(TravelTest):
-    """By each way, everything is known again, and an update makes it a home."""
+    """For every way to copy a tree: everything is recognized, and an update adapts the database to it."""
 
     def check_all(self, prefix):
         self.check_known(prefix)
@@ -47,7 +47,7 @@ class Carried(TravelTest):
         self.check_all(there)
 
     def test_hard_linked(self):
-        """The inodes of files stay; it was published longer ago than a publication takes."""
+        """Hard links keep the inodes of files; the database was published longer ago than a publication takes."""
         there = self.place()
         support.change_database(self.database, f"UPDATE publication SET time = time - {HOUR}")
         run("cp", "-al", self.prefix, there)
@@ -70,11 +70,11 @@ class Carried(TravelTest):
         self.check_all(self.unpack(format=tarfile.USTAR_FORMAT))
 
     def test_archive_of_fractions(self):
-        """Python writes them as it has them, in a double."""
+        """Python stores fractions of times as a double."""
         self.check_all(self.unpack(format=tarfile.PAX_FORMAT))
 
     def test_unpacked_by_python(self):
-        """As conda-unpack and venv-pack's archives mostly are."""
+        """As with most archives of conda-unpack and venv-pack."""
         archive, there = f"{self.top}/archive.tar", self.place()
         with tarfile.open(archive, "w") as tar:
             tar.add(self.prefix, ".")
@@ -83,7 +83,7 @@ class Carried(TravelTest):
         self.check_all(there)
 
     def test_all_times_set_to_one_value(self):
-        """Nix, Guix and OSTree; those that were older keep theirs elsewhere."""
+        """As in Nix, Guix and OSTree; older files may have kept their times."""
         for seconds in (0, 1, CLAMP):
             with self.subTest(seconds=seconds):
                 there = self.place()
@@ -91,8 +91,8 @@ class Carried(TravelTest):
                 clamp(there, seconds)
                 self.check_all(there)
 
-    def test_carried_on(self):
-        """From an update there, and from where nobody could update."""
+    def test_copied_twice(self):
+        """The copy is copied again, after an update there and without one."""
         there, further, home = self.place(), self.place(), self.place()
         copy(self.prefix, there)
         copy(there, further)
@@ -102,7 +102,7 @@ class Carried(TravelTest):
 
 
 class Partly(TravelTest):
-    """Some of what the database describes is updated, or carried."""
+    """Only a part of what the database describes is updated or copied."""
 
     def setUp(self):
         super().setUp()
@@ -111,7 +111,7 @@ class Partly(TravelTest):
         self.index()
 
     def test_one_of_two_is_updated(self):
-        """The new database has not been carried, and yet nothing of the other is read again."""
+        """The new database was not copied, yet no file of the other path entry is read again."""
         there = self.place()
         copy(self.prefix, there)
         other = f"{there}/lib/python3.12/site-packages"
@@ -120,8 +120,8 @@ class Partly(TravelTest):
             self.assertEqual(self.list(path=other).names[0], ("other", "1.0"))
         self.assertEqual(opened.directories, [])
 
-    def test_the_tree_alone(self):
-        """Another file system is mounted at its place: the database has stayed, and proves nothing."""
+    def test_only_the_tree(self):
+        """Another file system is mounted in place of the tree: the database stayed, and proves nothing."""
         there = self.place()
         copy(self.site, there)
         support.replace(f"{there}/dist3-1.0.dist-info/entry_points.txt", "[demo]\nother = o:main\n")
@@ -130,8 +130,8 @@ class Partly(TravelTest):
         self.check_right(self.prefix)
         self.assertEqual(len(self.opened(self.prefix)), ALL - SHADOWED)
 
-    def test_one_more_at_home(self):
-        """What has not changed in a directory that has is not opened, at home nor mounted elsewhere."""
+    def test_one_distribution_added(self):
+        """Unchanged distributions in a changed directory are not opened, in place or mounted elsewhere."""
         support.add_distribution(self.site, "added")
         self.check_known(self.prefix, ["added-1.0.dist-info"])
         os.rename(self.prefix, f"{self.top}/elsewhere")
@@ -141,8 +141,8 @@ class Partly(TravelTest):
         support.replace(f"{self.info(self.prefix)}/entry_points.txt", "[demo]\nthree = 3:main\n")
         self.check_known(self.prefix, ["added-1.0.dist-info", "dist3-1.0.dist-info"])
 
-    def test_the_database_alone(self):
-        """It was restored, or copied in, and describes a tree that looks alike."""
+    def test_only_the_database(self):
+        """It was restored or copied into a tree that looks alike."""
         there = self.place()
         self.fill(self.site_of(there))
         support.replace(f"{self.info(there)}/entry_points.txt",
@@ -154,29 +154,29 @@ class Partly(TravelTest):
         self.update(there)
         self.check_right(there)
 
-    def test_a_database_made_public(self):
-        """Another change time is not yet another file: what is replaced unseen elsewhere is seen."""
+    def test_database_made_public(self):
+        """A chmod changes the ctime of the database, but proves no copy: hidden replacements are noticed."""
         os.chmod(self.database, 0o644)
         support.change_database(self.database, f"UPDATE publication SET time = time - {HOUR}")
         self.replace_unseen()
         self.check_right(self.prefix)
 
-    def test_nothing_was_carried(self):
-        """Contents of the same size at the same time are seen by the change time, as ever."""
+    def test_nothing_was_copied(self):
+        """New contents of the same size and time are noticed by the change time, as always."""
         self.replace_unseen()
         self.check_right(self.prefix)
 
     def test_marked(self):
-        """A hook that could not do its work says so: then no row is believed."""
+        """A hook has marked the database as stale: no row is trusted."""
         there = self.place()
         copy(self.prefix, there)
         os.utime(f"{there}/{support.DATABASE}", (MARK, MARK))
         self.check_right(there)
-        self.assertEqual(len(self.opened(there)), ALL - 1)  # one is shadowed, which nobody reads
+        self.assertEqual(len(self.opened(there)), ALL - 1)  # the shadowed one is not read
 
 
 class Order(TravelTest):
-    """That of the directory, not that of the rows."""
+    """Answers have the order of the directory, not that of the rows."""
 
     def setUp(self):
         super().setUp()
@@ -191,7 +191,7 @@ class Order(TravelTest):
         self.assertTrue(self.is_wrong(self.there, "--fresh", "trust"))
 
     def test_of_a_survey(self):
-        """Of all that is known, unasked."""
+        """The order in the survey of all distributions."""
         listed = self.list("demo", path=self.site_of(self.there)).names
         groups = self.run_program("groups", "--path", self.site_of(self.there), status=support.DONE).out
         self.assertIn(f"demo\t{len(listed)}", groups)
@@ -202,14 +202,14 @@ class Order(TravelTest):
 
 
 class Kept(TravelTest):
-    """By a process that asks again: one stat, for as long as the directory stays."""
+    """A long-running process needs one stat per query until the directory changes."""
 
     def test_second_question(self):
         strace, python = tool(self, "strace"), workers()[-1].interpreter.executable
         library = f"{os.environ.get('ENTRYDB_BUILD') or support.TOP + '/build'}/libquery/libentrydb.so"
         there = self.place()
         copy(self.prefix, there)
-        support.settle()  # what is younger than 2 s is looked at again
+        support.settle()  # younger files are checked again
         trace = f"{self.top}/trace"
         done = subprocess.run([strace, "-f", "-o", trace, "-e", "trace=file", python, "-I", "-S", "-c", ASK_TWICE,
                                library, self.site_of(there)], capture_output=True, check=False,
@@ -226,7 +226,7 @@ class Kept(TravelTest):
 
 class Zips(TravelTest):
     def test_copied(self):
-        """A zip is known again by its size and time."""
+        """A zip is recognized by its size and time."""
         egg = f"{self.site}/thing-1.0.egg"
         with zipfile.ZipFile(egg, "w") as file:
             file.writestr("EGG-INFO/PKG-INFO", support.metadata("thing", "1.0"))
@@ -245,7 +245,7 @@ class Zips(TravelTest):
 
 
 class Changed(TravelTest):
-    """What has changed since is seen, whatever was carried."""
+    """Later changes are noticed in a copied tree."""
 
     def setUp(self):
         super().setUp()
@@ -266,7 +266,7 @@ class Changed(TravelTest):
         self.check_anchored(self.there, ["dist3-2.0.dist-info"])
 
     def test_replaced(self):
-        """The same version again, with other contents of the same size."""
+        """The same version again with other contents of the same size."""
         shutil.rmtree(self.info(self.there))
         support.add_distribution(self.site_of(self.there), "dist3",
                                  text=support.entry_points("dist3").replace("main", "niam"))
@@ -290,7 +290,7 @@ class Changed(TravelTest):
         support.write(f"{self.info(self.there)}/METADATA", support.metadata("dist3", "1.5"))
         self.check_anchored(self.there, ["dist3-1.0.dist-info"])
 
-    def test_before_it_was_carried(self):
+    def test_changed_before_the_copy(self):
         support.replace(f"{self.info(self.prefix)}/entry_points.txt", "[demo]\nother = o:main\n")
         further = self.place()
         copy(self.prefix, further)

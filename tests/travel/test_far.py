@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Over a network each request takes a while: entrydb makes no more of them than importlib.metadata.
+"""On a slow network file system entrydb makes no more requests than importlib.metadata.
 
-Requests by path, as strace sees them, that concern the environment: each is at least one to
-a file server. What a process needs to start, Python's own modules or entrydb's, is not counted.
+The requests are system calls by path into the environment, counted by strace: each costs at least one
+request to a file server. Calls for the start of the process, and for the modules of Python or entrydb,
+are not counted.
 """
 
 import glob
@@ -19,12 +20,12 @@ from travel import TravelTest
 
 LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
 SIZES = (0, 50, 500, 2000) if LONG else (0, 50, 200)
-GROUP = "console_scripts"  # that every distribution has which has entry points at all
+GROUP = "console_scripts"  # all distributions with entry points have it
 BEGIN = "/the/question/begins"
-DATABASE = 1       # it is looked for, where importlib.metadata looks for nothing
-READ_ONLY = 1      # where the path entry has changed: whether its file system has change times
-ACCELERATION = 5   # the same, rules about what may be loaded, whether it is a directory, its time, how large
-WAY = 12           # root judges each hop of a way that has a link in it; the database's, and the directory's
+DATABASE = 1       # looking for the database, an additional call
+READ_ONLY = 1      # if the path entry has changed: does its file system have change times?
+ACCELERATION = 5   # DATABASE, the policy, and whether the path entry is a directory, its time and size
+WAY = 12           # root checks each component of a path with a link: that of the database and of the directory
 PYTHON = f"""
 import os, sys
 on, group, *path = sys.argv[1:]
@@ -78,10 +79,10 @@ def find_library():
 
 
 def is_by_path(line):
-    """By path, and not of a descriptor that is open already, in /proc or otherwise?"""
-    if "resumed>" in line:  # the other half of a line that was counted
+    """Does the call use a path, rather than an open descriptor or /proc?"""
+    if "resumed>" in line:  # the second half of a call that was counted
         return False
-    if '>, "",' in line or "/proc/self/fd/" in line:  # AT_EMPTY_PATH may stand in the other half
+    if '>, "",' in line or "/proc/self/fd/" in line:  # AT_EMPTY_PATH may be in the second half
         return False
     return not line.lstrip("0123456789 ").startswith(("execve(", "fstat", "getcwd("))
 
@@ -109,10 +110,10 @@ class Traced(TravelTest):
             raise unittest.SkipTest("no CPython runs here")
 
     def fill(self, site):
-        """Later, as many as each test wants."""
+        """Each test creates as many distributions as it needs; see populate()."""
 
     def populate(self, count):
-        """A third of them have entry points, as in life."""
+        """Add distributions; a third of them have entry points, which is typical."""
         for number in range(count):
             info = support.add_distribution(self.site, f"dist_{number}")
             if number % 3:
@@ -144,7 +145,7 @@ class Traced(TravelTest):
         return self.trace([self.ask, GROUP, self.site_of(tree)], tree, ENTRYDB_FRESH=level)
 
     def check_no_more(self, count, more=0, **how):
-        """Than each interpreter; @more: that are allowed."""
+        """No more requests than each interpreter; @more: this many in addition."""
         ours, found = self.by_library(**how)
         self.assertEqual(found, [str(count)])
         for interpreter in self.pythons:
@@ -154,7 +155,7 @@ class Traced(TravelTest):
 
 
 class Requests(Traced):
-    """Before and after, there is a database or not."""
+    """With and without an up-to-date database."""
 
     def test_no_database(self):
         for size in SIZES:
@@ -177,7 +178,7 @@ class Requests(Traced):
         self.check_no_more(count, DATABASE, level="exact")
 
     def shadow(self):
-        """Older versions were left behind, and others lie elsewhere: the path entries."""
+        """Add old versions that were left behind, and path entries with other copies."""
         shutil.rmtree(f"{self.prefix}/var")
         self.populate(SIZES[-1])
         other = f"{self.prefix}/lib/python3/dist-packages"
@@ -188,7 +189,7 @@ class Requests(Traced):
         return [self.site, other]
 
     def test_shadowed(self):
-        """Nobody reads what another distribution shadows."""
+        """Distributions that are shadowed are not read."""
         path = self.shadow()
         ours, found = self.trace([self.ask, GROUP, *path], self.prefix)
         for interpreter in self.pythons:
@@ -199,7 +200,7 @@ class Requests(Traced):
 
     @unittest.skipIf(far.why_not(), far.why_not())
     def test_shadowed_and_slow(self):
-        """Where several files are read at once, they are not more."""
+        """Reading several files concurrently does not add requests."""
         path = self.shadow()
         opened, found = [], []
         for command in ([self.ask, GROUP], [self.pythons[-1].executable, "-s", "-S", "-c", PYTHON, "off", GROUP]):
@@ -212,8 +213,8 @@ class Requests(Traced):
         self.assertEqual(*found)
         self.assertLessEqual(opened[0], opened[1])
 
-    def test_a_link_on_the_way(self):
-        """What is no link need not be told apart by a look at each component."""
+    def test_link_in_the_path(self):
+        """A path without link needs no check of each component."""
         self.populate(50)
         os.symlink(self.prefix, f"{self.top}/link")
         ours, found = self.trace([self.ask, GROUP, self.site_of(f"{self.top}/link")], self.top)
@@ -222,7 +223,7 @@ class Requests(Traced):
         self.assertLessEqual(len(ours), len(python) + 2 * DATABASE + READ_ONLY + 2 * WAY, ours[:20])
 
     def check_fresh(self, tree, looks, level="roots"):
-        """The database is opened, and each path entry looked at, once."""
+        """The database is opened, and each path entry is checked, once."""
         ours, found = self.by_library(tree, level)
         self.assertEqual(found, [str((SIZES[-1] + 2) // 3)])
         self.assertEqual(self.listed, 0)
@@ -236,7 +237,7 @@ class Requests(Traced):
         self.check_fresh(self.prefix, looks=0, level="trust")
 
     def test_carried(self):
-        """One listing, and one look at each distribution; nobody asks for names."""
+        """A copy costs one listing, and one check of each distribution; names are not read."""
         size = SIZES[-1]
         count = self.populate(size)
         self.index()
@@ -250,7 +251,7 @@ class Requests(Traced):
 
     @unittest.skipIf(far.why_not(), far.why_not())
     def test_fresh_on_another_host(self):
-        """Another device number, and all else the same: as at home."""
+        """Only the device number differs: no more requests than on the first host."""
         self.populate(SIZES[-1])
         self.index()
         with mounted(self) as host:
@@ -271,7 +272,7 @@ class Accelerated(Traced):
         count = self.populate(size)
         for interpreter in self.pythons:
             if reference.version_key(interpreter.version)[:2] > [3, 13]:
-                continue  # it is left to Python
+                continue  # left to importlib.metadata
             off, found = self.by_python(interpreter)
             self.assertEqual(found, [str(count), "False"])
             on, found = self.by_python(interpreter, on="on", PYTHONPATH=PACKAGE)
@@ -282,14 +283,14 @@ class Accelerated(Traced):
         self.check_no_more_switched_on(SIZES[-1])
 
     def test_few(self):
-        """Just more than are left to Python."""
+        """Just above the number of distributions that is left to importlib.metadata."""
         self.check_no_more_switched_on(100)
 
 
-# --- far away ---
+# --- a slow network ---
 
 def mounted(test, **how):
-    """The environment, as another host sees it."""
+    """The environment as another host sees it."""
     try:
         return far.Far(far.build(support.make_directory(test)), test.prefix, f"{test.top}/far", **how)
     except far.CannotMount as error:
@@ -298,7 +299,7 @@ def mounted(test, **how):
 
 @unittest.skipIf(far.why_not(), far.why_not())
 class FarAway(TravelTest):
-    """The answers are those of importlib.metadata there, however slow it is."""
+    """Answers agree with importlib.metadata there, however slow the file system is."""
 
     def test_equal_answers(self):
         with mounted(self) as host:
@@ -313,7 +314,7 @@ class FarAway(TravelTest):
             self.assertEqual(host.requests()["open"], 1)
 
     def test_slow_and_without_database(self):
-        """So slow that several files are read at once."""
+        """So slow that several files are read concurrently."""
         shutil.rmtree(f"{self.prefix}/var")
         for number in range(60):
             support.add_distribution(self.site, f"more{number}")
@@ -321,7 +322,7 @@ class FarAway(TravelTest):
             self.check_right(host.point)
 
     def test_changed_at_home(self):
-        """What another host installs is seen as soon as the kernel asks again."""
+        """Installations by another host are noticed once the kernel's cache expires."""
         with mounted(self, memory=0) as host:
             support.add_distribution(self.site, "newcomer")
             self.check_right(host.point)

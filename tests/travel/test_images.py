@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Images of containers: built, committed, copied to an OCI layout, unpacked again, with a layer above."""
+"""Container images: built, committed, copied to an OCI layout, unpacked, and with another layer."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ class Images(TravelTest):
         self.layout = f"{self.top}/layout"
 
     def build(self, *words):
-        """What buildah prints, with a storage of its own."""
+        """Run buildah with its own storage; returns its output."""
         done = subprocess.run([self.buildah, "--storage-driver", "vfs", "--root", f"{self.top}/storage",
                                "--runroot", f"{self.top}/run", *words],
                               env=dict(os.environ, HOME=self.home, BUILDAH_ISOLATION="chroot"),
@@ -33,13 +33,13 @@ class Images(TravelTest):
             self.skipTest(f"{program}: {done.stderr.strip()[-300:]}")
 
     def unpacked(self, tag):
-        """The environment in the image, as a runtime would unpack it."""
+        """The environment in the image, unpacked as by a container runtime."""
         bundle = self.place()
         self.carry(self.umoci, "unpack", "--image", f"{self.layout}:{tag}", bundle)
         return f"{bundle}/rootfs/venv"
 
     def made(self, *options):
-        """An image with the environment in it, in the layout as `first`."""
+        """Commit an image with the environment; it is `first` in the OCI layout."""
         container = self.build("from", "scratch")
         self.build("copy", container, self.prefix, "/venv")
         self.build("commit", *options, container, f"oci:{self.layout}:first")
@@ -50,7 +50,7 @@ class Images(TravelTest):
         self.check_anchored(self.unpacked("first"))
 
     def test_committed_at_one_time(self):
-        """As for reproducible images: all times are that of the commit."""
+        """As for reproducible images, all times are that of the commit."""
         self.made("--timestamp", "1000000000")
         there = self.unpacked("first")
         self.assertEqual(os.stat(f"{there}/{support.DATABASE}").st_mtime, 1000000000)
@@ -76,7 +76,7 @@ class Images(TravelTest):
         self.check_anchored(self.unpacked("second"), read)
 
     def small_system(self, top, *programs):
-        """These programs, and the libraries that they need, in a root directory of their own."""
+        """A root directory with these programs and the libraries that they need."""
         for program in programs:
             needed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout.split()
             for path in [program, *[word for word in needed if word.startswith("/")]]:
@@ -84,7 +84,7 @@ class Images(TravelTest):
                 shutil.copy(os.path.realpath(path), f"{top}{path}")
 
     def test_recipe(self):
-        """The Dockerfile of entrydb-freshness(7), less what would have to be downloaded."""
+        """The Dockerfile of entrydb-freshness(7), without the downloads."""
         with open(f"{support.TOP}/libquery/man/entrydb-freshness.7", encoding="utf-8") as file:
             self.assertIn("&& entrydb update --sealed /opt/venv\n", file.read())
         context = f"{self.top}/context"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""File systems that are mounted again, elsewhere, or as part of an image.
+"""File systems mounted again, mounted elsewhere, or mounted from an image.
 
-What is mounted is a real one, where the kernel and root's rights allow it.
+Real file systems are mounted if the kernel and the permissions allow it.
 """
 
 import os
@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 import support
-from travel import CLAMP, TravelTest, clamp, copy, run, tool
+from travel import CLAMP, TravelTest, copy, run, tool
 
 MEBIBYTES = {"ext4": 16, "btrfs": 128, "xfs": 320}
 MAKE = {"ext4": ("-q", "-F"), "btrfs": ("-q", "-f"), "xfs": ("-q", "-f")}
@@ -17,7 +17,7 @@ MAKE = {"ext4": ("-q", "-F"), "btrfs": ("-q", "-f"), "xfs": ("-q", "-f")}
 
 class MountTest(TravelTest):
     def mount(self, source, *options, where=None):
-        """The mount point; whatever keeps it from being mounted is why the test is skipped."""
+        """Mount; returns the mount point, or skips the test with the reason."""
         where = where or self.place()
         os.makedirs(where, exist_ok=True)
         done = subprocess.run([tool(self, "mount"), *options, source, where], check=False,
@@ -28,7 +28,7 @@ class MountTest(TravelTest):
         return where
 
     def unmount(self, where):
-        """Once more is no harm."""
+        """Unmount; does nothing if it is not mounted."""
         subprocess.run(["umount", "-l", where], check=False, stderr=subprocess.DEVNULL)
 
     def make_file_system(self, kind):
@@ -50,7 +50,7 @@ class MountTest(TravelTest):
 
 
 class EachKind:
-    """Tests of file systems that keep owners and times."""
+    """Tests with file systems that keep owners and times."""
 
     def test_ext4(self):
         self.check("ext4")
@@ -64,7 +64,7 @@ class EachKind:
 
 @support.needs_root
 class Again(EachKind, MountTest):
-    """The file system where the database was made, on another device: nothing is even listed."""
+    """The original file system mounted as another device: not even a directory is listed."""
 
     def check(self, kind):
         image = self.make_file_system(kind)
@@ -79,10 +79,10 @@ class Again(EachKind, MountTest):
         spacer = self.make_file_system("ext4") if kind != "ext4" else f"{self.top}/spacer.image"
         if kind == "ext4":
             shutil.copy(image, spacer)
-        self.loop_device(spacer)  # so that the number of the next one is another
+        self.loop_device(spacer)  # shifts the number of the next loop device
         where = self.mount(image, "-o", "loop")
         prefix = f"{where}/venv"
-        if kind != "btrfs":  # whose devices have no loop device's number
+        if kind != "btrfs":  # btrfs has no device number of a loop device
             if os.stat(where).st_dev == first:
                 self.skipTest("it has the same device number again")
         self.assertEqual(self.freshness(self.site_of(prefix), name="dist3"), "fresh")
@@ -90,7 +90,7 @@ class Again(EachKind, MountTest):
 
 @support.needs_root
 class Elsewhere(EachKind, MountTest):
-    """Carried to a file system of each kind, and made at home there."""
+    """Copied to each kind of file system, and updated there."""
 
     def check(self, kind):
         where = self.mount(self.make_file_system(kind), "-o", "loop")
@@ -111,7 +111,7 @@ class Elsewhere(EachKind, MountTest):
 
 @support.needs_root
 class Images(MountTest):
-    """Made of the tree, and mounted read-only."""
+    """Read-only images made from the tree."""
 
     def squash(self, *options):
         image = f"{self.top}/image.squashfs"
@@ -122,7 +122,7 @@ class Images(MountTest):
         self.check_known(self.squash())
 
     def test_squashfs_of_one_time(self):
-        """As Snap and Flatpak make them with SOURCE_DATE_EPOCH."""
+        """All times are the same, as in Snap and Flatpak images with SOURCE_DATE_EPOCH."""
         self.check_known(self.squash("-all-time", "0", "-mkfs-time", "0"))
 
     def test_erofs(self):
@@ -143,7 +143,7 @@ class Images(MountTest):
 
 @support.needs_root
 class Overlay(MountTest):
-    """Layers, as containers have them; what stands above is what was changed there."""
+    """Overlay mounts, as in containers; the upper layer contains the changes."""
 
     def overlay(self, *lower):
         self.upper, work = self.place(), self.place()
@@ -175,8 +175,8 @@ class Overlay(MountTest):
         read = self.change_layer(where)
         self.check_anchored(where, read)
 
-    def test_changed_layer_is_carried_on(self):
-        """Committed, pushed, pulled: each layer is an archive of whole seconds."""
+    def test_changed_layer_is_copied(self):
+        """After commit, push and pull, each layer is an archive with times in whole seconds."""
         below, layers = self.place(), [self.place(), self.place()]
         copy(self.prefix, below)
         where = self.overlay(below)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Environments that venv-pack and conda-pack themselves have packed, with their databases.
+"""Environments packed with venv-pack and conda-pack, with their databases.
 
-Real wheels beside made ones, in a real virtual environment. conda-pack packs a prefix of conda
-in which all came by pip: what conda itself installs, it takes from the caches of a conda, which
-is not needed here.
+Real and generated wheels are installed in a real virtual environment. conda-pack packs a conda prefix
+in which pip installed everything: for conda's own packages it would need the package cache of a conda
+installation.
 """
 
 import os
@@ -42,18 +42,18 @@ class Packed(TravelTest):
         return f"{prefix}/{SITE}"
 
     def pack(self, main):
-        """Packed, and unpacked elsewhere."""
+        """Pack the environment, and unpack it elsewhere."""
         archive, there = f"{self.top}/packed.tar.gz", self.place()
         env = {**os.environ, "PYTHONPATH": packers, "HOME": self.home}
         run(sys.executable, "-c", main, "-q", "-p", self.prefix, "-o", archive, env=env)
         os.mkdir(there)
         run("tar", "-xzf", archive, "-C", there)
         self.assertTrue(os.path.exists(f"{there}/{support.DATABASE}"))
-        shutil.rmtree(self.prefix)  # nothing there may lead back
+        shutil.rmtree(self.prefix)  # the copy must not depend on it
         return there
 
     def check_changed(self, there):
-        """What changed there, and nothing else, is read."""
+        """Only files that changed in the copy are read."""
         support.write(f"{self.info(there)}/entry_points.txt", "[demo]\nother = o:main\n")
         self.check_anchored(there, ["dist3-1.0.dist-info"])
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The accelerated importlib.metadata opens no file in a tree that was carried with its database."""
+"""The accelerated importlib.metadata opens no file in a copied tree with its database."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from travel import Opened, TravelTest, copy, workers
 
 setUpModule = package.require
 
-RULES_SECONDS = 1.2  # after which the files of rules are looked at again
+RULES_SECONDS = 1.2  # policy files are checked again after this time
 QUESTION = """
 import sys
 import importlib.metadata as metadata
@@ -32,8 +32,8 @@ found = [each for distribution in metadata.distributions() for each in distribut
 
 class Python(TravelTest):
     def fill(self, site):
-        """Nothing that Python would raise an exception on."""
-        for number in range(80):  # fewer are left to Python
+        """Distributions without anything that raises an exception in Python."""
+        for number in range(80):  # fewer are left to importlib.metadata
             support.add_distribution(site, f"dist{number}")
         support.add_distribution(site, "contested", "1.0", text="[demo]\ncontested = one:main\n")
         support.add_distribution(site, "contested", "2.0", text="[demo]\ncontested = two:main\n")
@@ -59,24 +59,24 @@ class Python(TravelTest):
         copy(self.prefix, there)
         return there
 
-    def test_first_question(self):
+    def test_first_query(self):
         self.assertEqual(self.check(self.carried(), QUESTION), [])
 
-    def test_first_question_where_it_was_sealed(self):
+    def test_first_query_of_sealed_database(self):
         self.assertEqual(self.check(self.carried("sealed"), QUESTION), [])
 
     def test_walk(self):
         there = self.carried()
-        support.settle()  # what is younger is compared again for each distribution, which Python does
-        # The first few are Python's own, at home, too.
+        support.settle()  # younger distributions are compared one by one, by importlib.metadata
+        # The first few are left to importlib.metadata, also without a copy.
         self.assertEqual(len(self.check(there, WALK)), len(self.check(self.prefix, WALK)))
 
     def rule(self, prefix, distribution):
         os.makedirs(f"{prefix}/etc/entrydb", exist_ok=True)
         support.write(f"{prefix}/etc/entrydb/policy.conf", f"[*]\n* = disable distribution={distribution}\n")
 
-    def test_a_rule_about_names(self):
-        """Without a rule nobody looks at METADATA; with one, names are those of today."""
+    def test_rule_about_names(self):
+        """METADATA is only read if a rule depends on names; names are then current."""
         there = self.carried()
         support.write(f"{self.info(there)}/METADATA", support.metadata("renamed", "1.0"))
         without = self.check(there, QUESTION)
@@ -87,8 +87,8 @@ class Python(TravelTest):
             number = "dist4" if name == "dist4" else "dist3"
             self.assertEqual([each for each in answer if each.startswith(f"{number}=")] == [], gone, name)
 
-    def test_a_rule_that_comes_later(self):
-        """In a process that has asked without looking at names."""
+    def test_rule_added_later(self):
+        """A rule takes effect in a process that has made queries without reading names."""
         there = self.carried()
         support.write(f"{self.info(there)}/METADATA", support.metadata("renamed", "1.0"))
         os.makedirs(f"{there}/etc/entrydb")
@@ -118,7 +118,7 @@ class FarAway(TravelTest):
         for number in range(20):
             support.add_distribution(site, f"dist{number}")
 
-    def test_as_few_as_python_reads_at_home(self):
+    def test_reads_no_more_than_importlib_metadata(self):
         switched_on = QUESTION.replace("import entrydb\n", "import _entrydb_site as entrydb\n").replace(
             "accelerate", "start")
         asked = 'print(sys.modules["_entrydb_replacement"].replacements["importlib.metadata"].ask is not None)'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A sealed database: the same bytes from the same tree, and one listing proves it wherever it is."""
+"""A sealed database is reproducible, and one listing of the directory validates it anywhere."""
 
 import os
 import shutil
@@ -23,13 +23,13 @@ class SealedTest(TravelTest):
 
 
 class Bytes(SealedTest):
-    def test_again(self):
+    def test_sealed_twice(self):
         first = self.bytes_of(self.prefix)
         self.seal(self.prefix)
         self.assertEqual(self.bytes_of(self.prefix), first)
 
     def test_of_copies(self):
-        """The order of the directory, inodes, places and what was there before: none matters."""
+        """The order of the directory, inodes, paths and an earlier database have no influence."""
         first = self.bytes_of(self.prefix)
         there, other = self.place(), f"{self.place()}/with/a/longer/name"
         copy(self.prefix, there)
@@ -42,8 +42,8 @@ class Bytes(SealedTest):
             self.seal(prefix)
             self.assertEqual(self.bytes_of(prefix), first)
 
-    def test_of_what_was_just_installed(self):
-        """What is young is not watched, or an image would never be the same."""
+    def test_new_distributions(self):
+        """Young rows are not watched, or an image would never be reproducible."""
         there, other = self.place(), self.place()
         self.fill(self.site_of(there))
         self.seal(there)
@@ -53,7 +53,7 @@ class Bytes(SealedTest):
         self.assertEqual(self.bytes_of(there), self.bytes_of(other))
 
     def test_verified(self):
-        """The order in it is that of no directory, which is no difference."""
+        """The stored order is that of no directory; this is not reported as a difference."""
         there = self.place()
         copy(self.prefix, there)
         self.assertEqual(self.run_program("verify", there, status=DONE).out, "")
@@ -71,10 +71,10 @@ class Bytes(SealedTest):
 
 
 class Proof(SealedTest):
-    """One listing, in whatever way it came here."""
+    """One listing validates the database, in whatever way it was copied."""
 
     def looked_at(self, prefix):
-        """The distributions whose metadata a question touches."""
+        """The distributions whose metadata a query accesses."""
         strace = tool(self, "strace")
         trace = f"{self.top}/trace"
         done = subprocess.run([strace, "-f", "-o", trace, "-e", "trace=file", support.PROGRAM, "list", "--path",
@@ -87,11 +87,11 @@ class Proof(SealedTest):
 
     def check_proven(self, prefix):
         self.check_known(prefix)
-        # What has no metadata, and what is edited in place, is looked at each time.
+        # Distributions without metadata, and editable ones, are checked on each query.
         self.assertEqual(self.looked_at(prefix), [])
         self.assertEqual(self.freshness(self.site_of(prefix), name="dist3"), "checked")
 
-    def test_here(self):
+    def test_in_place(self):
         self.check_proven(self.prefix)
 
     def test_copied(self):
@@ -107,7 +107,7 @@ class Proof(SealedTest):
             self.check_proven(there)
 
     def test_checked_out(self):
-        """Git keeps no times: what it writes is as old as the check-out."""
+        """Git does not store times: checked-out files are as old as the check-out."""
         git = tool(self, "git")
         env = dict(os.environ, HOME=self.home, GIT_CONFIG_NOSYSTEM="1")
         there = self.place()
@@ -116,7 +116,7 @@ class Proof(SealedTest):
                     ["clone", "-q", self.prefix, there])
         for words in commands:
             run(git, *words, env=env)
-        # The files of one tick may be younger than the database by less than that.
+        # Files of the same clock tick may be slightly younger than the database.
         self.check_right(there)
         for path in (f"{there}/{support.DATABASE}", self.site_of(there)):
             os.utime(path)
@@ -124,7 +124,7 @@ class Proof(SealedTest):
         self.check_proven(there)
 
     def test_updated(self):
-        """An update makes the tree a home: from then on one stat will do."""
+        """An update adapts the database to the tree: from then on one stat suffices."""
         there = self.place()
         copy(self.prefix, there)
         self.check_anchored(there)
@@ -132,7 +132,7 @@ class Proof(SealedTest):
 
 
 class Changed(SealedTest):
-    """By a later layer, or in place: what is younger than the database is looked at."""
+    """Changes in a later layer or in place: everything younger than the database is checked."""
 
     def test_added_removed_upgraded(self):
         there = self.place()
@@ -150,14 +150,14 @@ class Changed(SealedTest):
         self.check_anchored(self.prefix, ["dist3-1.0.dist-info"])
 
     def test_edited(self):
-        """The directory's time is what it was: as ever, level exact sees it."""
+        """The directory's time is unchanged: only level exact notices it, as always."""
         support.write(f"{self.info(self.prefix)}/entry_points.txt", "[demo]\nother = o:main\n")
         self.assertTrue(self.is_wrong(self.prefix))
         self.check_right(self.prefix, "--fresh", "exact")
         self.update("--quiet", self.prefix)
         self.check_right(self.prefix)
 
-    def test_edited_in_place_by_intent(self):
+    def test_editable(self):
         info = support.add_distribution(self.site, "editable", **{
             "direct_url.json": '{"url": "file:///src", "dir_info": {"editable": true}}'})
         self.seal(self.prefix)
@@ -172,8 +172,8 @@ class Refused(SealedTest):
         self.assertIn(reply.status, (DONE, USAGE))  # a hook never fails
         self.assertIn("--sealed", reply.err)
 
-    def test_what_cannot_be_read(self):
-        """Half of it would be no image of the whole."""
+    def test_unreadable_files(self):
+        """A sealed database must be complete."""
         first = self.bytes_of(self.prefix)
         reply = self.run_program("update", "--sealed", "--db", f"{self.prefix}/{support.DATABASE}", self.site,
                                  f"{self.top}/lib/python3.11/site-packages", status=COULD_NOT)

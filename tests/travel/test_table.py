@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of entrydb-freshness(7) on carried trees is true, line by line and in each column."""
+"""The table about copied trees in entrydb-freshness(7) is correct in each line and column."""
 
 import os
 import re
@@ -15,7 +15,7 @@ LEVELS = {"trust": ("trust", False), "roots": ("roots", False), "roots, sealed":
 
 
 def table():
-    """The lines of the table: what happened -> column -> yes or no."""
+    """The table as line -> column -> yes or no."""
     section = re.search(r"(?ms)^\.Sh RELOCATED TREES$(.*?)^\.Sh ", support.read(PAGE))[1]
     lines = [re.split(r" Ta ", line) for line in re.findall(r"(?m)^\.It (.*)$", section)]
     cells = [[re.sub(r"^Sy ", "", cell).strip('"') for cell in line] for line in lines]
@@ -34,7 +34,7 @@ class Table(TravelTest):
         self.sealed = self.place()
         copy(self.prefix, self.sealed)
         self.update("--sealed", "--quiet", self.sealed)
-        # The order that the rows record is never that of this file system.
+        # The order of the rows never equals that of this file system.
         support.change_database(self.database, "UPDATE distribution SET position = 1000000 - position")
 
     def file(self, prefix, name="entry_points.txt"):
@@ -80,7 +80,7 @@ class Table(TravelTest):
         support.write(self.file(prefix, "METADATA"), support.metadata("dist3", "1.5"))
 
     def other_order(self, prefix):
-        """setUp() has seen to that."""
+        """setUp() has changed the order."""
 
     LINES = {
         "a distribution came, went or changed its version": came_and_went,
@@ -97,13 +97,13 @@ class Table(TravelTest):
     }
 
     def has_other_rows(self, prefix, level):
-        """Whatever their order, which level trust has from elsewhere."""
+        """Ignores the order, which at level trust is that of the original tree."""
         site = self.site_of(prefix)
         right = travel.workers()[-1].ask("/", [site], [{}])[0]["rows"]
         answer = travel.Answer(self.list("--json", "--fresh", level, path=site)).rows
         return sorted(row[:3] + row[6:] for row in right) != sorted(row[:3] + row[6:] for row in answer)
 
-    def test_every_line(self):
+    def test_all_lines(self):
         lines = table()
         self.assertEqual(set(lines), set(self.LINES))
         for what, act in self.LINES.items():
@@ -117,7 +117,7 @@ class Table(TravelTest):
                         else self.has_other_rows(there, level)
                     self.assertEqual("no" if wrong else "yes", lines[what][column])
 
-    def test_the_rest_is_right_in_each_interpreter(self):
+    def test_other_answers_are_right(self):
         for prefix in (self.prefix, self.sealed):
             there = self.place()
             copy(prefix, there)

@@ -1,8 +1,7 @@
-"""What the tests of carried trees share: an environment, ways to carry it, and what to ask there.
+"""Helpers for the tests of copied trees: an environment, ways to copy it, and queries of the copy.
 
-What importlib.metadata says where the tree has come to is right, in each interpreter at
-hand. Which files the program opens is told by inotify, which needs no rights and works on
-every file system.
+The reference is importlib.metadata in the copy, with each available interpreter. inotify tells which
+files the program opens; it needs no privileges and works on every file system.
 """
 
 import atexit
@@ -20,14 +19,14 @@ import support
 
 IN_OPEN = 0x20
 EVENT = struct.Struct("iIII")
-OLD = 1_600_000_000  # seconds since 1970: of files that were made long before they are indexed
+OLD = 1_600_000_000  # seconds since 1970: the time of files created long before they were indexed
 CLAMP = 1_500_000_000
 
 _workers = None
 
 
 def workers():
-    """One interpreter for each minor version, kept for all tests of a script."""
+    """One interpreter for each minor version, shared by all tests of a script."""
     global _workers
     if _workers is None:
         _workers = reference.start_workers(reference.one_per_minor(reference.interpreters()))
@@ -37,7 +36,7 @@ def workers():
 
 
 class Opened:
-    """Which files of that name are opened meanwhile in the metadata of a site directory?"""
+    """Records the files of a given name that are opened in the metadata of a site directory."""
 
     def __init__(self, site, name="entry_points.txt"):
         self.site, self.name = site, name
@@ -81,7 +80,7 @@ class TravelTest(support.CommandTest):
         self.arrived = 0
 
     def fill(self, site):
-        """All kinds: contested names, metadata that is a file, none, no entry points, a broken one."""
+        """All kinds of distributions: shadowed, a metadata file, no metadata, no entry points, broken."""
         for number in range(12):
             support.add_distribution(site, f"dist{number}")
         support.add_distribution(site, "contested", "1.0", text="[demo]\ncontested = one:main\n")
@@ -94,7 +93,7 @@ class TravelTest(support.CommandTest):
         support.write(f"{site}/egg-1.0.egg-info/entry_points.txt", support.entry_points("egg"))
 
     def place(self):
-        """Where nothing is yet."""
+        """A path that does not exist yet."""
         self.arrived += 1
         return f"{self.top}/there{self.arrived}"
 
@@ -105,7 +104,7 @@ class TravelTest(support.CommandTest):
         return f"{self.site_of(prefix)}/{name}-{version}.dist-info"
 
     def change_layer(self, prefix):
-        """What a second layer does: adds, removes, upgrades, replaces. The names of what is to be read."""
+        """Add, remove, upgrade and replace distributions like a second layer; returns those to be read again."""
         site = self.site_of(prefix)
         support.add_distribution(site, "added")
         shutil.rmtree(self.info(prefix, "dist1"))
@@ -117,7 +116,7 @@ class TravelTest(support.CommandTest):
         return ["added-1.0.dist-info", "dist2-2.0.dist-info", "dist3-1.0.dist-info", "dist4-1.0.dist-info"]
 
     def replace_unseen(self):
-        """Other contents of the same size at the same time, and a directory that was changed."""
+        """Replace contents keeping size and time, and change a directory."""
         path = f"{self.info(self.prefix)}/entry_points.txt"
         times = os.stat(path)
         support.replace(path, support.entry_points("dist3").replace("main", "niam"))
@@ -131,7 +130,7 @@ class TravelTest(support.CommandTest):
         return program.difference(answer, Answer(reply))
 
     def check_right(self, prefix, *options):
-        """As importlib.metadata has it, in its order, in each interpreter."""
+        """The answers agree with importlib.metadata, in its order, in each interpreter."""
         self.assertTrue(workers(), "no CPython runs here")
         for worker in workers():
             self.assertIsNone(self.ask(prefix, worker, *options), f"{worker.label} {options}")
@@ -140,19 +139,19 @@ class TravelTest(support.CommandTest):
         return self.ask(prefix, workers()[-1], *options) is not None
 
     def opened(self, prefix, *arguments):
-        """The distributions whose entry_points.txt the program opens, for a question or a command."""
+        """The distributions whose entry_points.txt the program opens for a query or a command."""
         arguments = arguments or ("list", "--path", self.site_of(prefix))
         with Opened(self.site_of(prefix)) as opened:
             self.run_program(*arguments, status=support.DONE)
         return sorted(opened.directories)
 
     def check_known(self, prefix, read=()):
-        """Right, and nothing was opened but what has changed."""
+        """The answers are right, and only changed files were opened."""
         self.check_right(prefix)
         self.assertEqual(self.opened(prefix), sorted(read))
 
     def check_anchored(self, prefix, read=()):
-        """An update opens no more, and after it the tree is at home."""
+        """An update opens no other file, and adapts the database to the tree."""
         self.check_known(prefix, read)
         self.assertEqual(self.opened(prefix, "update", "--quiet", prefix), sorted(read))
         self.check_right(prefix)
@@ -160,14 +159,14 @@ class TravelTest(support.CommandTest):
 
 
 class Answer:
-    """What program.difference() looks at."""
+    """The interface that program.difference() needs."""
 
     def __init__(self, reply):
         self.status, self.stderr, self.trouble = reply.status, reply.err, None
         self.rows = [program.read_row(os.fsencode(line)) for line in reply.out.split("\n") if line]
 
 
-# --- ways to travel ---
+# --- ways to copy ---
 
 def tool(test, name):
     found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
@@ -188,7 +187,7 @@ def set_times(top, seconds):
 
 
 def clamp(top, seconds):
-    """What is younger gets that time, as with SOURCE_DATE_EPOCH."""
+    """Limit times to that time, as with SOURCE_DATE_EPOCH."""
     for path in carry.every(top):
         if os.lstat(path).st_mtime > seconds:
             os.utime(path, (seconds, seconds), follow_symlinks=False)

@@ -1,13 +1,13 @@
-"""Who knows whom: no arrow points upward, no modules form a circle.
+"""Checks the architecture: no include points upward, no modules include each other in a cycle.
 
     check_includes.py TOP [BUILD]
 
-A room may include what stands in itself and in the rooms below it. A module is a
-name.c with its name.h. Includes are written from the top of the tree, so that each
-line names its room. Libraries that are one module's affair are included by it alone.
+A folder may include headers of itself and of the folders below it. A module is a name.c with its
+name.h. Includes are written from the top of the tree, so that each line names the folder. A library
+used by one module is included there only.
 
-A header may hide a circle: with BUILD, the same is asked of the object files, where a
-symbol that one needs and another defines is an arrow.
+Headers may hide a cycle: with BUILD, the object files are checked likewise, where an undefined symbol
+of one that another defines is an edge.
 """
 
 import glob
@@ -16,17 +16,17 @@ import re
 import subprocess
 import sys
 
-# From the bottom up; a room knows those that stand before it, but for the exceptions.
+# From the bottom up: a folder may include those listed before it, except as noted below.
 DISK = tuple(f"libquery/disk/{room}" for room in ("zip", "elf", "tree", "target", "metadata"))
 ROOMS = ("db/base", "db", *DISK, "libquery/native", "libquery", "libquery/python/native",
          "indexer/archive", "indexer", "indexer/update", "indexer/image", "indexer/package_index", "indexer/verbs",
          "indexer/audit", "indexer/fleet")
 
-# The table of the commands is the one place that names functions of rooms above its own.
+# The table of commands is the one place that refers to functions of higher folders.
 VERBS = "indexer/commands.c"
 
-# What reads the disk and what loads know nothing of each other, and the Python
-# extension is an application of the library like any other: it sees the public header.
+# The modules that read the disk and those that load plugins are independent. The Python extension is
+# an application of the library like any other: it includes the public header only.
 APART = {
     "libquery/native": set(DISK),
     "libquery/python/native": {"db/base", "db", *DISK, "libquery/native"},
@@ -35,7 +35,7 @@ APART = {
 }
 ONLY_HEADER = {"libquery/python/native": {"libquery/entrydb.h"}}
 
-# Libraries, and where alone they are included.
+# Libraries, and the only places where they may be included.
 LIBRARIES = {
     r"sqlite3\.h": r"db/[^/]*",
     r"archive(_entry)?\.h": r"indexer/archive/archive_file\.c",
@@ -50,7 +50,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def sources(top):
-    """Every C and C++ file of the project proper, by its path from the top."""
+    """Every C and C++ file of the project except tests, relative to the top."""
     found = [path for room in ("db", "libquery", "indexer")
              for end in ("c", "h", "cpp", "inc")
              for path in glob.glob(f"{top}/{room}/**/*.{end}", recursive=True)]
@@ -67,7 +67,7 @@ def module(path):
 
 
 def wrong_room(source, target):
-    """Why @source may not include @target, or None."""
+    """The reason why @source may not include @target; None if it may."""
     room, other = os.path.dirname(source), os.path.dirname(target)
     if ROOMS.index(other) > ROOMS.index(room):
         return "points upward"
@@ -79,7 +79,7 @@ def wrong_room(source, target):
 
 
 def check_line(source, bracket, name, known):
-    """What is wrong with one include line; nothing: an empty list."""
+    """The errors in one include line."""
     if bracket == "<":
         return [f"{source}: <{name}> belongs into {allowed} alone" for pattern, allowed in LIBRARIES.items()
                 if re.fullmatch(pattern, name) and not re.fullmatch(allowed, source)]
@@ -91,7 +91,7 @@ def check_line(source, bracket, name, known):
 
 
 def circles(arrows):
-    """Sets of modules that reach each other (Tarjan's strongly connected components)."""
+    """The sets of modules that depend on each other (Tarjan's strongly connected components)."""
     index, low, stack, found = {}, {}, [], []
 
     def visit(node):
@@ -115,7 +115,7 @@ def circles(arrows):
 
 
 def symbols(build):
-    """For each source that was compiled in @build: what its object defines, and what it needs."""
+    """For each source compiled in @build, the symbols that its object defines and needs."""
     for path in glob.glob(f"{glob.escape(build)}/**/*.dir/**/*.o", recursive=True):
         parts = re.fullmatch(r"(db|libquery|indexer)(/.*)?/CMakeFiles/[^/]+\.dir/(.*)\.o",
                              os.path.relpath(path, build))
@@ -129,7 +129,7 @@ def symbols(build):
 
 
 def object_arrows(build, known):
-    """From source to source, by the symbols of their objects."""
+    """The edges from source to source by the symbols of their objects."""
     objects = [each for each in symbols(build) if each[0] in known]
     home = {name: source for source, defined, _ in objects for name in defined}
     return {source: {home[name] for name in needed if name in home} - {source}

@@ -1,5 +1,5 @@
 /*
- * faults.c - system calls that fail when a test says so.
+ * faults.c - makes system calls and allocations fail on demand.
  */
 #include "faults.h"
 
@@ -20,7 +20,7 @@
 void (*faults_at_openat)(const char *name);
 
 static enum fault kind;
-static long left = OFF; /* until the one that fails */
+static long left = OFF; /* calls until the one that fails */
 static bool stays, struck, must_strike;
 
 static bool strikes(enum fault fault)
@@ -56,7 +56,7 @@ bool faults_end(void)
 	return struck;
 }
 
-/* --- SQLite's own --- */
+/* --- SQLite's memory --- */
 
 static sqlite3_mem_methods real;
 
@@ -82,9 +82,9 @@ void faults_install(void)
 	sqlite3_initialize();
 }
 
-/* --- ours: the linker turns calls of f() into calls of __wrap_f() --- */
+/* --- the project's calls: the linker turns calls of f() into calls of __wrap_f() --- */
 
-/* What the GNU C library calls those with 64 bits where others have 32. */
+/* The GNU C library's names for the functions with 64-bit offsets. */
 #if defined(__GLIBC__) && __SIZEOF_POINTER__ == 4
 #define __real_fcntl     __real___fcntl_time64
 #define __real_fstat     __real___fstat64_time64
@@ -175,7 +175,7 @@ int __wrap_openat(int at, const char *path, int flags, mode_t mode)
 	return strikes(FAULT_SYSTEM) ? -1 : __real_openat(at, path, flags, mode);
 }
 
-/* openat2(), which the C library lacks. A pointer is passed as a number is. */
+/* openat2(), which the C library lacks; a pointer is passed like a number. */
 long __real_syscall(long number, long at, const char *path, void *how, size_t size);
 long __wrap_syscall(long number, long at, const char *path, void *how, size_t size);
 long __wrap_syscall(long number, long at, const char *path, void *how, size_t size)
@@ -185,7 +185,7 @@ long __wrap_syscall(long number, long at, const char *path, void *how, size_t si
 	return strikes(FAULT_SYSTEM) ? -1 : __real_syscall(number, at, path, how, size);
 }
 
-/* And the other way round. */
+/* Here, a number is passed like a pointer. */
 int __real_fcntl(int fd, int command, void *argument);
 int __wrap_fcntl(int fd, int command, void *argument);
 int __wrap_fcntl(int fd, int command, void *argument)
@@ -194,9 +194,9 @@ int __wrap_fcntl(int fd, int command, void *argument)
 }
 
 /*
- * --- names that the C library's headers have for the same: with 64 bits, and checked ---
+ * --- other names of these functions in the C library's headers: 64-bit and checked variants ---
  *
- * What those behind "_2" and "_chk" are given besides comes last, but for printf's.
+ * The "_2" and "_chk" variants have additional arguments, at the end except for printf's.
  */
 
 #define ALSO(other, name)                                                                          \

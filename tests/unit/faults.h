@@ -1,8 +1,8 @@
 /*
- * faults.h - let the n-th allocation, or the n-th system call, fail.
+ * faults.h - makes the n-th allocation or system call fail.
  *
- * Works in the programs that tests/CMakeLists.txt links with faults.c, for the functions that it
- * names there; SQLite's memory is covered by its own hooks, which faults_install() sets.
+ * Works in programs that tests/CMakeLists.txt links with faults.c, for the functions listed there;
+ * SQLite's memory is covered by its own hooks, which faults_install() sets.
  */
 #ifndef TESTS_UNIT_FAULTS_H
 #define TESTS_UNIT_FAULTS_H
@@ -10,21 +10,20 @@
 #include <stdbool.h>
 
 enum fault {
-	FAULT_MEMORY, /* an allocation gives NULL */
-	FAULT_SYSTEM, /* a system call gives -1, with errno EIO */
+	FAULT_MEMORY, /* an allocation returns NULL */
+	FAULT_SYSTEM, /* a system call returns -1 with errno EIO */
 };
 
-/* Once, before anything else is asked of SQLite. */
+/* Call once, before any other use of SQLite. */
 void faults_install(void);
 
-/* From now on, number @at (from 0) fails; @stay: and all that follow. */
+/* Let call number @at (from 0) fail; @stay: and all later ones. */
 void faults_begin(enum fault fault, long at, bool stay);
 
-/* No more of it. True if something did fail; where that was to be the first, the test fails
- * without. */
+/* Stop. Returns whether a call has failed; if no call of the first run did, the test fails. */
 bool faults_end(void);
 
-/* What each openat() calls first, in whatever thread; NULL for nothing. */
+/* Called at the start of each openat(), in any thread; may be NULL. */
 extern void (*faults_at_openat)(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * records.c - records made up for tests, and compared.
+ * records.c - makes and compares records for tests.
  */
 #include "records.h"
 
@@ -9,7 +9,7 @@
 #include "db/base/cleanup.h"
 #include "db/reader.h"
 
-/* SLICE() is no constant. */
+/* Like SLICE(), but a constant expression. */
 #define TEXT(literal)                                                                              \
 	{                                                                                          \
 		"" literal, sizeof(literal) - 1                                                    \

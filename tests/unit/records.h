@@ -1,6 +1,6 @@
 /*
- * records.h - a small root with all that can stand in one, for the tests of the
- * writer and the reader; and any database as text, to compare.
+ * records.h - a small root with every kind of content for the tests of the writer and the reader;
+ * and the contents of a database as text, for comparisons.
  */
 #ifndef TESTS_UNIT_RECORDS_H
 #define TESTS_UNIT_RECORDS_H
@@ -11,10 +11,10 @@
 #define RECORDS_MAX 8
 struct root_record records_root(const char *path, size_t count);
 
-/* Put the root and its distributions, log it, and commit. */
+/* Write the root and its distributions with their events, and commit. */
 int records_store(const char *file, const char *path, size_t count, struct error *error);
 
-/* All roots, distributions, entry points, targets and events in @file, malloc'd; NULL: error. */
+/* All roots, distributions, entry points, targets and events in @file, malloc'd; NULL on error. */
 char *records_dump(const char *file, struct error *error);
 
 #endif

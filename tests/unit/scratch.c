@@ -1,5 +1,5 @@
 /*
- * scratch.c - a directory for each test, removed after it.
+ * scratch.c - a temporary directory for each test.
  */
 #include "scratch.h"
 
@@ -75,6 +75,14 @@ void scratch_remove(const char *path)
 	assert_int_equal(nftw(scratch_path(path), remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+void *scratch_fixture(void **state, size_t size)
+{
+	*state = calloc(1, size);
+	assert_non_null(*state);
+	scratch_enter();
+	return *state;
+}
+
 int scratch_setup(void **state)
 {
 	(void)state;
@@ -84,12 +92,12 @@ int scratch_setup(void **state)
 
 int scratch_teardown(void **state)
 {
-	(void)state;
+	free(*state);
 	scratch_leave();
 	return 0;
 }
 
-/* Make each directory above the file @path. */
+/* Create all directories above the file @path. */
 static void make_parents(const char *path)
 {
 	char parent[SCRATCH_PATH];

@@ -1,5 +1,5 @@
 /*
- * test.h - what each of the tests in C begins and ends with.
+ * test.h - the common includes and main() of the C tests.
  */
 #ifndef TESTS_UNIT_TEST_H
 #define TESTS_UNIT_TEST_H
@@ -18,10 +18,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* A test with setup() and teardown() of its file. */
+/* A test with the setup() and teardown() of its file. */
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
-/* The program: it runs these tests, and ends the file; the latter does @begin first. */
+/* Defines main(), which runs these tests; the second form executes @begin first. */
 #define RUN_TESTS(...) RUN_TESTS_AFTER((void)0, __VA_ARGS__)
 #define RUN_TESTS_AFTER(begin, ...)                                                                \
 	int main(void)                                                                             \

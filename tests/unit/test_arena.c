@@ -1,6 +1,5 @@
 /*
- * test_arena.c - memory from an arena: aligned, apart, released at once, and
- * refused where it cannot be.
+ * test_arena.c - arenas: alignment, separation, release, and failing allocations.
  */
 #include "db/base/arena.h"
 
@@ -14,7 +13,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_aligned_and_apart(void **state)
+static void test_alignment(void **state)
 {
 	static const size_t sizes[] = {1, 7, 16, 0, 100, 5000, 63 * 1024, 64 * 1024, 200000, 3};
 	unsigned char *pieces[1000];
@@ -60,7 +59,7 @@ static void test_zeroed(void **state)
 	assert_non_null(arena_calloc(&arena, 0, 7));
 }
 
-static void test_too_much(void **state)
+static void test_overflow(void **state)
 {
 	assert_null(arena_alloc(&arena, SIZE_MAX));
 	assert_null(arena_alloc(&arena, SIZE_MAX - 20));
@@ -87,5 +86,5 @@ static void test_copy(void **state)
 #undef TEST
 #define TEST(function) cmocka_unit_test_teardown(function, teardown)
 
-RUN_TESTS(TEST(test_aligned_and_apart), TEST(test_small_results_are_cheap),
-          TEST(test_free_and_use_again), TEST(test_zeroed), TEST(test_too_much), TEST(test_copy))
+RUN_TESTS(TEST(test_alignment), TEST(test_small_results_are_cheap), TEST(test_free_and_use_again),
+          TEST(test_zeroed), TEST(test_overflow), TEST(test_copy))

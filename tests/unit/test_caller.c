@@ -1,4 +1,4 @@
-/* What the audit trail keeps of a command line: nothing that could be a secret. */
+/* test_caller.c - command lines in the audit trail contain nothing that could be a secret. */
 
 #include "test.h"
 
@@ -6,7 +6,7 @@
 
 #define CHECK(line, expected) check(line, sizeof(line), expected)
 
-/* @line: words with a NUL between them. */
+/* @line: arguments separated by NULs. */
 static void check(const char *line, size_t len, const char *expected)
 {
 	char *words = hook_caller_words(line, len);
@@ -72,10 +72,10 @@ static void test_other_verbs(void **state)
 	CHECK("rpm\0-D\0_pass\0hunter2", "rpm");
 }
 
-static void test_no_line_of_its_own(void **state)
+static void test_line_breaks(void **state)
 {
 	CHECK("pip\0install\0a\nb\0c\x1b[1m\0\xff", "pip install");
 }
 
 RUN_TESTS(cmocka_unit_test(test_programs), cmocka_unit_test(test_secrets),
-          cmocka_unit_test(test_other_verbs), cmocka_unit_test(test_no_line_of_its_own))
+          cmocka_unit_test(test_other_verbs), cmocka_unit_test(test_line_breaks))

@@ -1,5 +1,6 @@
 /*
- * test_carried.c - what proves that a file was carried, and that it was not.
+ * test_carried.c - detects files that were copied or moved with their directory, and files that
+ * were not.
  */
 #include "db/carried.h"
 
@@ -26,13 +27,13 @@ static struct carried carried(ino_t inode, int64_t mtime, int64_t ctime)
 	return carried_of(&published, &file);
 }
 
-static void test_stayed(void **state)
+static void test_unchanged_file(void **state)
 {
 	struct carried file = carried(INODE, NOW + 6, NOW + 7);
 
 	assert_false(carried_with(&file, here, here));
 	assert_false(carried_with(&file, here, there));
-	file = carried(INODE, NOW, NOW); /* a file system that keeps whole seconds */
+	file = carried(INODE, NOW, NOW); /* a file system with whole seconds */
 	assert_false(carried_with(&file, here, there));
 	assert_false(file.is_set_back);
 }
@@ -45,7 +46,7 @@ static void test_another_file(void **state)
 	assert_true(carried_with(&file, here, here));
 }
 
-/* It was renamed, linked or made public; or it got its old inode by chance. */
+/* It was renamed, linked or chmod'ed, or a new file happens to have the same inode. */
 static void test_the_same_inode(void **state)
 {
 	struct carried file = carried(INODE, NOW + 6, NOW + 3600 * SECOND);
@@ -77,7 +78,7 @@ static void test_outline(void **state)
 	assert_false(same(&other, file(0, 0), none));
 	assert_true(same(&other, file(9, then), file(9, then)));
 	assert_false(same(&other, file(9, then), file(8, then)));
-	assert_true(same(&other, file(9, then), file(9, then - 123456789))); /* whole seconds, */
+	assert_true(same(&other, file(9, then), file(9, then - 123456789))); /* seconds, */
 	assert_true(same(&other, file(9, then), file(9, then - 789)));       /* microseconds, */
 	assert_true(same(&other, file(9, then), file(9, then + 211)));       /* a double */
 	assert_false(same(&other, file(9, then), file(9, then - 123456789 - SECOND)));
@@ -89,7 +90,7 @@ static void test_outline(void **state)
 	assert_false(same(&other, file(9, INT64_MAX), file(9, INT64_MIN)));
 }
 
-/* All times were set to one value, which the database shows. */
+/* All times were set to the same value, which the database reveals. */
 static void test_set_back(void **state)
 {
 	struct carried file_of_1970 = carried(INODE + 1, SECOND, NOW + 7);
@@ -100,7 +101,7 @@ static void test_set_back(void **state)
 	assert_false(same(&file_of_1970, file(9, then), file(8, SECOND)));
 	assert_true(same(&file_of_1970, file(9, then), file(9, then)));
 	assert_false(same(&file_of_1970, file(9, then), file(9, 2 * SECOND)));
-	assert_false(same(&file_of_1970, file(9, 0), file(9, SECOND))); /* none is set forward */
+	assert_false(same(&file_of_1970, file(9, 0), file(9, SECOND))); /* never set forward */
 }
 
 static void test_sealed(void **state)
@@ -119,6 +120,6 @@ static void test_sealed(void **state)
 	assert_false(carried_names_suffice(&file_now, (struct stamp){.mtime = 0}));
 }
 
-RUN_TESTS(cmocka_unit_test(test_stayed), cmocka_unit_test(test_another_file),
+RUN_TESTS(cmocka_unit_test(test_unchanged_file), cmocka_unit_test(test_another_file),
           cmocka_unit_test(test_the_same_inode), cmocka_unit_test(test_outline),
           cmocka_unit_test(test_set_back), cmocka_unit_test(test_sealed))

@@ -1,6 +1,6 @@
 /*
- * test_elf.c - what elf_file.c says of the plugins in fixtures/plugins, which
- * ENTRYDB_TEST_PLUGINS names as built, and of damaged copies of them.
+ * test_elf.c - elf_file.c's report about the plugins of fixtures/plugins, built in
+ * ENTRYDB_TEST_PLUGINS, and about damaged copies of them.
  */
 #include <fcntl.h>
 #include <link.h>
@@ -10,7 +10,7 @@
 #include "libquery/disk/elf/elf_file.h"
 #include "scratch.h"
 
-/* The bytes of one plugin, which tests damage. */
+/* The contents of a plugin, which tests damage. */
 struct fixture {
 	char *bytes;
 	size_t length;
@@ -34,7 +34,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What is said of a file. */
+/* The report about a file. */
 struct said {
 	struct elf_header header;
 	struct elf_facts facts;
@@ -77,7 +77,7 @@ static void test_native(void **state)
 	assert_int_equal(strlen(said.header.build_id), 40);
 }
 
-static void test_names_are_whole(void **state)
+static void test_symbol_prefixes(void **state)
 {
 	assert_false(examine("native.so", "entr", NULL).facts.exports_wanted);
 	assert_false(examine("native.so", "entry_", NULL).facts.exports_wanted);
@@ -125,7 +125,7 @@ static void test_not_elf(void **state)
 	assert_int_equal(examine_damaged("\177ELF", 4), ERROR_FORMAT);
 }
 
-/* The section headers stand at the end, so a file cut short has none. */
+/* The section headers are at the end, so a truncated file has none. */
 static void test_truncated(void **state)
 {
 	struct fixture *f = *state;
@@ -137,7 +137,7 @@ static void test_truncated(void **state)
 	}
 }
 
-/* Every byte of the headers in turn says the most it can: counts, sizes, offsets, links. */
+/* Set each byte of the headers in turn to its maximum: counts, sizes, offsets, links. */
 static void test_damaged(void **state)
 {
 	struct fixture *f = *state;
@@ -164,6 +164,6 @@ static void test_unreadable(void **state)
 	assert_true(elf_file_open(-1, &file, NULL) < 0);
 }
 
-RUN_TESTS(TEST(test_native), TEST(test_names_are_whole), TEST(test_needs_python),
+RUN_TESTS(TEST(test_native), TEST(test_symbol_prefixes), TEST(test_needs_python),
           TEST(test_versioned), TEST(test_undefined_is_not_exported), TEST(test_program),
           TEST(test_not_elf), TEST(test_truncated), TEST(test_damaged), TEST(test_unreadable))

@@ -1,6 +1,5 @@
 /*
- * test_error.c - errors: what they hold, whose they are, and what is said when
- * there is no memory to say it.
+ * test_error.c - errors: content, ownership, and behaviour without memory.
  */
 #include "db/base/error.h"
 
@@ -49,7 +48,7 @@ static void test_errno(void **state)
 	assert_string_equal(error_text(&error), "cannot open x: No such file or directory");
 }
 
-/* What says something about the file is a fact; all else is a failure. */
+/* Errors that say something about the file are facts; all others are transient failures. */
 static void test_failures(void **state)
 {
 	static const int facts[] = {ENOENT, ENOTDIR, EACCES, EPERM,       ELOOP,

@@ -1,6 +1,5 @@
 /*
- * test_escape.c - what a terminal must not see is written unambiguously, and
- * nothing else is changed.
+ * test_escape.c - control characters are escaped unambiguously, and nothing else is changed.
  */
 #include "db/base/escape.h"
 
@@ -16,7 +15,7 @@ static void check(struct slice text, const char *expected)
 	assert_string_equal(escaped, expected);
 }
 
-static void test_plain_text_stays(void **state)
+static void test_plain_text(void **state)
 {
 	check(SLICE(""), "");
 	check((struct slice){0}, "");
@@ -41,8 +40,8 @@ static void test_other_controls(void **state)
 	check(SLICE("\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c"), "\\u200e\\u200f\\u061c");
 }
 
-/* Their neighbours are text. */
-static void test_no_other(void **state)
+/* The neighbours of control characters are not escaped. */
+static void test_neighbours_of_controls(void **state)
 {
 	check(SLICE("\xe2\x80\xa7\xe2\x80\xaf\xe2\x80\x8d\xe2\x80\x90\xe2\x81\xa5\xe2\x81\xaa\xd8"
 	            "\x9b"),
@@ -58,7 +57,7 @@ static void test_bytes(void **state)
 	check(SLICE("\xc0\x9b"), "\\xc0\\x9b");
 }
 
-/* Two texts that differ are never written alike. */
+/* Different texts never have the same escaped form. */
 static void test_the_backslash(void **state)
 {
 	check(SLICE("\\x09"), "\\\\x09");
@@ -66,6 +65,6 @@ static void test_the_backslash(void **state)
 	check(SLICE("\\u202e"), "\\\\u202e");
 }
 
-RUN_TESTS(cmocka_unit_test(test_plain_text_stays), cmocka_unit_test(test_controls_of_ascii),
-          cmocka_unit_test(test_other_controls), cmocka_unit_test(test_no_other),
+RUN_TESTS(cmocka_unit_test(test_plain_text), cmocka_unit_test(test_controls_of_ascii),
+          cmocka_unit_test(test_other_controls), cmocka_unit_test(test_neighbours_of_controls),
           cmocka_unit_test(test_bytes), cmocka_unit_test(test_the_backslash))

@@ -1,13 +1,13 @@
 /*
- * test_hash.c - SipHash-1-3: under the key zero it never changes, and each process draws a
- * key of its own.
+ * test_hash.c - SipHash-1-3: values under the zero key are stable, and each process has a random
+ * key.
  */
 #include "db/base/hash.h"
 
 #include "test.h"
 
-/* The stamps in a database of an earlier version are compared with these. */
-static void test_numbers_are_their_bytes(void **state)
+/* The stamps in databases of earlier versions are compared with these values. */
+static void test_numbers(void **state)
 {
 	static const uint64_t words[] = {0x3736353433323130, 0x6665646362613938};
 
@@ -21,15 +21,15 @@ static void test_lengths_differ(void **state)
 	static const char bytes[] = "0123456789abcdef\0";
 	uint64_t seen[sizeof(bytes)];
 
-	for (size_t i = 0; i < sizeof(bytes); i++) { /* of every length, and with a NUL behind */
+	for (size_t i = 0; i < sizeof(bytes); i++) { /* of every length, followed by NULs */
 		seen[i] = hash_stable(bytes, i);
 		for (size_t j = 0; j < i; j++)
 			assert_true(seen[i] != seen[j]);
 	}
 }
 
-/* What hash() of bytes gives in CPython 3.11 under PYTHONHASHSEED=0, a key of zeros. */
-static void test_never_changes(void **state)
+/* The values of hash() of bytes in CPython 3.11 with PYTHONHASHSEED=0, the zero key. */
+static void test_known_values(void **state)
 {
 	static const struct {
 		const char *text;
@@ -54,5 +54,5 @@ static void test_key(void **state)
 	assert_true(hash_keyed(key, "a", 1) != hash_stable("a", 1));
 }
 
-RUN_TESTS(cmocka_unit_test(test_numbers_are_their_bytes), cmocka_unit_test(test_lengths_differ),
-          cmocka_unit_test(test_never_changes), cmocka_unit_test(test_key))
+RUN_TESTS(cmocka_unit_test(test_numbers), cmocka_unit_test(test_lengths_differ),
+          cmocka_unit_test(test_known_values), cmocka_unit_test(test_key))

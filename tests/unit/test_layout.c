@@ -1,6 +1,6 @@
 /*
- * test_layout.c - which database describes which path entry, for every layout
- * that is known, and what is done with names of paths.
+ * test_layout.c - the database of each path entry, for every known layout, and the conversion of
+ * paths.
  */
 #include "libquery/layout.h"
 

@@ -1,11 +1,11 @@
 /*
- * test_ld_cache.c - /etc/ld.so.cache, as ldconfig writes it and as nobody does.
+ * test_ld_cache.c - /etc/ld.so.cache as ldconfig writes it, and damaged.
  */
 #include "test.h"
 
 #include "libquery/disk/elf/ld_cache.h"
 
-/* Entries of the newer format, of which a test says what it needs. */
+/* Entries of the newer format; a test sets the fields that it needs. */
 struct entry {
 	const char *name, *path;
 };
@@ -66,12 +66,12 @@ static void check_three(struct slice file)
 	assert_true(slice_equal(path, SLICE("/lib32/liba.so.1")));
 	assert_false(ld_cache_find(&cache, SLICE("liba.so.1"), &at, &path));
 	at = 0;
-	assert_false(ld_cache_find(&cache, SLICE("liba.so"), &at, &path)); /* names are whole */
+	assert_false(ld_cache_find(&cache, SLICE("liba.so"), &at, &path)); /* a prefix */
 	at = 0;
 	assert_false(ld_cache_find(&cache, SLICE(""), &at, &path));
 }
 
-static void test_new(void **state)
+static void test_new_format(void **state)
 {
 	struct image image = {.length = 0};
 
@@ -79,7 +79,7 @@ static void test_new(void **state)
 	check_three(slice_of_image(&image));
 }
 
-static void test_behind_the_old(void **state)
+static void test_new_format_behind_the_old(void **state)
 {
 	struct image image = {.length = 0};
 
@@ -99,14 +99,14 @@ static void test_no_cache(void **state)
 	assert_false(ld_cache_open(SLICE("ld.so-1.7.0"), &cache));
 	assert_false(ld_cache_open(SLICE("glibc-ld.so.cache1.1"), &cache));
 	add_cache(&image, three, 3);
-	put(&image, 20, UINT32_MAX); /* entries without end */
+	put(&image, 20, UINT32_MAX); /* too many entries */
 	assert_false(ld_cache_open(slice_of_image(&image), &cache));
 	put(&image, 20, 3);
-	image.bytes[28] = 1; /* an order of bytes that is none */
+	image.bytes[28] = 1; /* an unknown byte order */
 	assert_false(ld_cache_open(slice_of_image(&image), &cache));
 }
 
-/* Offsets that lead out of the file, and paths that lead elsewhere, find nothing. */
+/* Offsets beyond the end of the file, and other invalid paths, find nothing. */
 static void test_damaged(void **state)
 {
 	static const struct entry relative[] = {{"liba.so.1", "lib/liba.so.1"}};
@@ -129,5 +129,5 @@ static void test_damaged(void **state)
 	assert_false(ld_cache_find(&cache, SLICE("liba.so.1"), &at, &path));
 }
 
-RUN_TESTS(cmocka_unit_test(test_new), cmocka_unit_test(test_behind_the_old),
+RUN_TESTS(cmocka_unit_test(test_new_format), cmocka_unit_test(test_new_format_behind_the_old),
           cmocka_unit_test(test_no_cache), cmocka_unit_test(test_damaged))

@@ -1,7 +1,7 @@
 /*
- * test_linkage.c - what the dynamic linker would find, by the rules of ld.so(8): libraries
- * are written here byte by byte into a file-system root of their own, so that neither this
- * machine's libraries nor its cache have a say. cli/test_plugins.py asks the linker itself.
+ * test_linkage.c - the dynamic linker's search by the rules of ld.so(8). The libraries are written
+ * byte by byte into a file-system root of their own, so that this machine's libraries and cache do
+ * not matter. cli/test_plugins.py compares with the linker itself.
  */
 #include <elf.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@
 		}                                                                                  \
 	}
 
-/* What a library says; lists end at a NULL. */
+/* The content of a library; lists end at a NULL. */
 struct says {
 	const char *soname, *rpath, *runpath;
 	const char *needed[NAMES_MAX], *exports[NAMES_MAX], *undefined[NAMES_MAX], *weak[NAMES_MAX];
@@ -206,13 +206,11 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = scratch_fixture(state, sizeof(*f));
 
-	scratch_enter();
 	f->linkage = linkage_create(scratch_path("root"));
 	scratch_directory("root/site/pkg");
 	install("/lib64/libc.so.6", (struct says)LIBC);
-	*state = f;
 	return 0;
 }
 
@@ -222,12 +220,10 @@ static int teardown(void **state)
 
 	linkage_free(f->linkage);
 	arena_free(&f->arena);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
-/* A plugin at @path; "-" for what is not reported, words as in the report. */
+/* Judge a plugin at @path; "-" marks a field that is not reported. */
 static void judge_at(struct fixture *f, const char *path, struct says says)
 {
 	static struct image image;
@@ -269,7 +265,7 @@ static void assert_undefined(struct fixture *f, const char *undefined)
 	assert_says(f->report.undefined, undefined);
 }
 
-/* --- where libraries are looked for --- */
+/* --- where libraries are searched --- */
 
 static void test_run_paths(void **state)
 {
@@ -293,8 +289,8 @@ static void test_run_paths(void **state)
 	}
 }
 
-/* RPATH is for the libraries of libraries, too; RUNPATH is not, and silences RPATH. */
-static void test_whose_path_it_is(void **state)
+/* RPATH also applies to the dependencies of libraries; RUNPATH does not, and disables RPATH. */
+static void test_inherited_paths(void **state)
 {
 	struct fixture *f = *state;
 
@@ -312,7 +308,7 @@ static void test_whose_path_it_is(void **state)
 	install("/site/more/libc_.so",
 	        (struct says){.soname = "libc_.so", .runpath = "$ORIGIN", .needed = {"libb.so"}});
 	judge(f, (struct says){.rpath = "/site/libs:/site/more", .needed = {"libc_.so"}});
-	assert_missing(f, "libb.so"); /* who has a RUNPATH inherits nothing */
+	assert_missing(f, "libb.so"); /* a library with RUNPATH inherits no path */
 }
 
 static void test_system_directories(void **state)
@@ -334,7 +330,7 @@ static void test_system_directories(void **state)
 	}
 }
 
-static void test_a_name_that_is_a_path(void **state)
+static void test_name_with_slash(void **state)
 {
 	struct fixture *f = *state;
 
@@ -347,7 +343,7 @@ static void test_a_name_that_is_a_path(void **state)
 	assert_missing(f, "");
 }
 
-/* As ldconfig writes it; see ld_cache.h. */
+/* Write a cache as ldconfig does; see ld_cache.h. */
 static void write_cache(const char *name, const char *path)
 {
 	char bytes[512] = "glibc-ld.so.cache1.1";
@@ -373,7 +369,7 @@ static void test_cache(void **state)
 	assert_missing(f, "libb.so");
 	install("/site/liba.so.1", (struct says){.soname = "liba.so.1", .exports = {"own"}});
 	judge(f, (struct says){.runpath = "/site", .needed = {"liba.so.1"}, .undefined = {"own"}});
-	assert_undefined(f, ""); /* the cache comes after the paths */
+	assert_undefined(f, ""); /* the cache is searched after the paths */
 }
 
 static void test_hosts(void **state)
@@ -389,7 +385,7 @@ static void test_hosts(void **state)
 	assert_missing(f, "");
 }
 
-/* --- which of them will do --- */
+/* --- which libraries are suitable --- */
 
 static void test_other_machines(void **state)
 {
@@ -407,7 +403,7 @@ static void test_other_machines(void **state)
 	assert_missing(f, "");
 }
 
-static void test_what_is_no_library(void **state)
+static void test_invalid_libraries(void **state)
 {
 	struct fixture *f = *state;
 
@@ -417,13 +413,13 @@ static void test_what_is_no_library(void **state)
 	assert_int_equal(chmod("root/site/libc_.so", 0600), 0);
 	judge(f, (struct says){.runpath = "/site", .needed = {"liba.so", "libb.so"}});
 	assert_missing(f, "liba.so libb.so");
-	if (geteuid() == 0) { /* what root alone may read is not told */
+	if (geteuid() == 0) { /* files readable by root alone are not reported */
 		judge(f, (struct says){.runpath = "/site", .needed = {"libc_.so"}});
 		assert_missing(f, "libc_.so");
 	}
 }
 
-static void test_circles(void **state)
+static void test_cycles(void **state)
 {
 	struct fixture *f = *state;
 
@@ -441,7 +437,7 @@ static void test_circles(void **state)
 	assert_undefined(f, "");
 }
 
-/* No chain is followed for ever, no list told to its end. */
+/* Chains and lists are followed up to a limit. */
 static void test_many(void **state)
 {
 	struct fixture *f = *state;
@@ -458,7 +454,7 @@ static void test_many(void **state)
 	}
 	judge(f, (struct says){.runpath = "/site", .needed = {"lib0.so"}});
 	assert_missing(f, "");
-	assert_true(f->report.not_examined); /* whether its end is there, say */
+	assert_true(f->report.not_examined); /* such as whether the last library exists */
 	judge(f, (struct says){.runpath = "/site", .needed = {"lib500.so"}});
 	assert_missing(f, "lib513.so");
 	assert_false(f->report.not_examined);
@@ -475,7 +471,7 @@ static void test_read_once(void **state)
 	assert_missing(f, "");
 }
 
-/* --- what is missing in them --- */
+/* --- missing symbols and versions --- */
 
 static void test_symbols(void **state)
 {
@@ -489,11 +485,11 @@ static void test_symbols(void **state)
 	                       .undefined = {"b", "puts", "lost"},
 	                       .weak = {"faint"}});
 	assert_undefined(f, "lost deep");
-	judge(f, (struct says){.undefined = {"puts"}}); /* the C library is in any program */
+	judge(f, (struct says){.undefined = {"puts"}}); /* every program has the C library */
 	assert_undefined(f, "");
 	judge(f, (struct says){.needed = {"absent.so"}, .undefined = {"lost"}});
 	assert_missing(f, "absent.so");
-	assert_true(slice_is_null(f->report.undefined)); /* it may be in that one */
+	assert_true(slice_is_null(f->report.undefined)); /* the unexamined library may define it */
 }
 
 static void test_python(void **state)
@@ -511,7 +507,7 @@ static void test_python(void **state)
 	judge(f, (struct says){.runpath = "/site",
 	                       .needed = {"libpython3.so", "liba.so"},
 	                       .undefined = {"PyList_New"}});
-	assert_false(f->report.needs_python); /* it brings its own */
+	assert_false(f->report.needs_python); /* it links Python itself */
 	judge(f, (struct says){.weak = {"PyList_New"}});
 	assert_false(f->report.needs_python);
 }
@@ -524,7 +520,7 @@ static void test_versions(void **state)
 	                       .wants = {"libc.so.6 GLIBC_2.2.5", "libc.so.6 GLIBC_2.34",
 	                                 "libc.so.6 GLIBC_2.9", "libstdc++.so.6 GLIBCXX_3.4.9",
 	                                 "libstdc++.so.6 GLIBCXX_3.4.30"}});
-	assert_missing(f, "GLIBC_2.9"); /* that C library has the two others */
+	assert_missing(f, "GLIBC_2.9"); /* the C library defines the two others */
 	assert_says(f->report.glibc, "2.34");
 	assert_says(f->report.glibcxx, "3.4.30");
 	judge(f, (struct says){.wants = {"libc.so.6 GLIBC_9.1", "libc.so.6 GLIBC_PRIVATE"}});
@@ -533,10 +529,10 @@ static void test_versions(void **state)
 	install("/site/liba.so", (struct says){.soname = "liba.so"});
 	judge(f,
 	      (struct says){.runpath = "/site", .needed = {"liba.so"}, .wants = {"liba.so A_1"}});
-	assert_missing(f, ""); /* who has no versions at all is taken as it is */
+	assert_missing(f, ""); /* a library without versions satisfies any version */
 }
 
-/* What is linked with musl as its authors name it needs "libc.so", which is the dynamic linker. */
+/* Programs linked with musl under its own name need "libc.so", which is the dynamic linker. */
 static void test_musl(void **state)
 {
 	struct fixture *f = *state;
@@ -590,15 +586,15 @@ static void test_archive(void **state)
 	assert_undefined(f, "lost");
 	f->archive.payload = NULL;
 	judge_at(f, "/\001/pkg/plugin.so", plugin);
-	assert_true(f->report.not_examined); /* so that nothing is known of what is missing */
+	assert_true(f->report.not_examined); /* missing symbols are then unknown */
 	assert_undefined(f, "");
 	judge_at(f, "/\001/pkg/plugin.so", (struct says){.runpath = "$ORIGIN", .needed = {"b.so"}});
 	assert_false(f->report.not_examined);
 	assert_missing(f, "b.so");
 }
 
-RUN_TESTS(TEST(test_run_paths), TEST(test_whose_path_it_is), TEST(test_cache),
-          TEST(test_system_directories), TEST(test_hosts), TEST(test_a_name_that_is_a_path),
-          TEST(test_other_machines), TEST(test_what_is_no_library), TEST(test_circles),
+RUN_TESTS(TEST(test_run_paths), TEST(test_inherited_paths), TEST(test_cache),
+          TEST(test_system_directories), TEST(test_hosts), TEST(test_name_with_slash),
+          TEST(test_other_machines), TEST(test_invalid_libraries), TEST(test_cycles),
           TEST(test_many), TEST(test_read_once), TEST(test_symbols), TEST(test_python),
           TEST(test_versions), TEST(test_musl), TEST(test_no_c_library), TEST(test_archive))

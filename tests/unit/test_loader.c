@@ -1,9 +1,9 @@
 /*
- * test_loader.c - opening shared objects: what is refused and why, what the
- * messages say, that threads and constructors may load at once.
+ * test_loader.c - loading shared objects: refusals and their messages, and concurrent loads by
+ * threads and constructors.
  *
- * The plugins of fixtures/plugins are copied into a directory of the test's
- * own, so that their owner and mode are the test's to decide.
+ * The plugins of fixtures/plugins are copied into the test's own directory, where it controls their
+ * owner and mode.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,10 +23,7 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
-	*state = f;
+	scratch_fixture(state, sizeof(struct fixture));
 	return 0;
 }
 
@@ -35,12 +32,10 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	error_clear(&f->error);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
-/* Write an object that may be run; f->path names it. */
+/* Write an executable object; f->path is its path. */
 static void write_object(struct fixture *f, const char *name, const char *bytes, size_t length)
 {
 	strcpy(f->path, scratch_path(name));
@@ -48,7 +43,7 @@ static void write_object(struct fixture *f, const char *name, const char *bytes,
 	assert_int_equal(chmod(f->path, 0755), 0);
 }
 
-/* Copy a plugin into the directory, as @to; f->path names the copy. */
+/* Copy a plugin to @to in the directory; f->path is the copy. */
 static void copy_to(struct fixture *f, const char *name, const char *to)
 {
 	size_t length;
@@ -63,7 +58,7 @@ static void copy_plugin(struct fixture *f, const char *name)
 	copy_to(f, name, name);
 }
 
-/* As libquery/load.c does it. */
+/* Load as libquery/load.c does. */
 static int load_object(const char *path, bool lazy, const char *symbol, void **out,
                        struct error *error)
 {
@@ -106,7 +101,7 @@ static void test_loads(void **state)
 	assert_int_equal(call(first), 42);
 }
 
-static void test_symlink_is_the_same(void **state)
+static void test_symlink_is_the_same_object(void **state)
 {
 	struct fixture *f = *state;
 	char target[SCRATCH_PATH];
@@ -122,8 +117,8 @@ static void test_symlink_is_the_same(void **state)
 	assert_ptr_equal(f->symbol, first);
 }
 
-/* The same bytes elsewhere are a second object, with data of its own. */
-static void test_copy_is_another(void **state)
+/* A copy of the same bytes is a second object, with its own data. */
+static void test_copy_is_another_object(void **state)
 {
 	struct fixture *f = *state;
 	void *first;
@@ -137,7 +132,8 @@ static void test_copy_is_another(void **state)
 	assert_int_equal(call(f->symbol), 42);
 }
 
-/* A function that is lacking is missed when the object is opened, or when it is called. */
+/* A missing function is noticed when the object is loaded, or with lazy binding when it is called.
+ */
 static void test_lazy(void **state)
 {
 	struct fixture *f = *state;
@@ -148,7 +144,7 @@ static void test_lazy(void **state)
 	assert_non_null(f->symbol);
 }
 
-static void test_words_of_linkers(void **state)
+static void test_messages_of_linkers(void **state)
 {
 	assert_int_equal(loader_code_of("/a.so: undefined symbol: f"), ERROR_UNDEFINED);
 	assert_int_equal(loader_code_of("Error relocating /a.so: f: symbol not found"),
@@ -169,7 +165,7 @@ static void test_version(void **state)
 
 	copy_plugin(f, "versioned.so");
 	assert_int_equal(load(f, "current_entry"), 0);
-	assert_int_equal(load(f, "old_entry"), ERROR_NO_SYMBOL); /* as elf_file.c says */
+	assert_int_equal(load(f, "old_entry"), ERROR_NO_SYMBOL); /* elf_file.c agrees */
 }
 
 static void test_no_such_symbol(void **state)
@@ -225,7 +221,7 @@ static void test_writable_by_all(void **state)
 	assert_int_equal(chmod(f->path, 0755), 0);
 	assert_int_equal(chmod(scratch_top(), 0777), 0);
 	assert_refused(f, scratch_top());
-	assert_int_equal(chmod(scratch_top(), 01777), 0); /* as /tmp is */
+	assert_int_equal(chmod(scratch_top(), 01777), 0); /* sticky, like /tmp */
 	assert_int_equal(load(f, "entry"), 0);
 }
 
@@ -239,7 +235,7 @@ static void test_writable_by_own_group(void **state)
 	assert_int_equal(load(f, "entry"), 0);
 }
 
-static void test_strangers(void **state)
+static void test_object_of_another_user(void **state)
 {
 	struct fixture *f = *state;
 
@@ -257,8 +253,8 @@ static void test_strangers(void **state)
 	assert_refused(f, "belongs to user 12345");
 }
 
-/* The link lies where only its owner can write, its target elsewhere. */
-static void test_link_to_strangers(void **state)
+/* Only the link's owner can write to its directory; the target is elsewhere. */
+static void test_link_to_object_of_another_user(void **state)
 {
 	struct fixture *f = *state;
 
@@ -271,7 +267,7 @@ static void test_link_to_strangers(void **state)
 	assert_refused(f, "/open");
 }
 
-/* For callback.c: the constructor of one plugin loads another. */
+/* Used by callback.c: the constructor of one plugin loads another. */
 static int called;
 
 static void callback(void)
@@ -325,8 +321,9 @@ static void test_threads(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_loads), TEST(test_symlink_is_the_same), TEST(test_copy_is_another),
-          TEST(test_lazy), TEST(test_words_of_linkers), TEST(test_version),
-          TEST(test_no_such_symbol), TEST(test_undefined_symbol), TEST(test_not_an_object),
-          TEST(test_writable_by_all), TEST(test_writable_by_own_group), TEST(test_strangers),
-          TEST(test_link_to_strangers), TEST(test_constructor_calls_back), TEST(test_threads))
+RUN_TESTS(TEST(test_loads), TEST(test_symlink_is_the_same_object),
+          TEST(test_copy_is_another_object), TEST(test_lazy), TEST(test_messages_of_linkers),
+          TEST(test_version), TEST(test_no_such_symbol), TEST(test_undefined_symbol),
+          TEST(test_not_an_object), TEST(test_writable_by_all), TEST(test_writable_by_own_group),
+          TEST(test_object_of_another_user), TEST(test_link_to_object_of_another_user),
+          TEST(test_constructor_calls_back), TEST(test_threads))

@@ -1,6 +1,6 @@
 /*
- * test_name_map.c - names and their numbers: first come, first kept; the empty
- * name is one, too; and names with the same hash stay apart.
+ * test_name_map.c - maps of names to numbers: the first number of a name is kept, the empty name is
+ * valid, and names with equal hashes are distinguished.
  */
 #include "db/base/name_map.h"
 
@@ -78,7 +78,7 @@ static void test_many(void **state)
 	assert_true(map.room >= 2 * MANY);
 }
 
-/* Under the key zero anybody could choose the names of a zip so that they collide. */
+/* With a known key, anyone could choose the names in a zip so that they collide. */
 static void test_key(void **state)
 {
 	struct hash_key own = hash_own_key();

@@ -1,6 +1,5 @@
 /*
- * test_nearest.c - which name was meant: distances, what is near, and that the work
- * is bounded.
+ * test_nearest.c - suggestions of similar names: distances, similarity, and bounded work.
  */
 #include "db/base/nearest.h"
 
@@ -18,12 +17,12 @@ static void test_distance(void **state)
 	check_distance("", "abc", 3);
 	check_distance("list", "list", 0);
 	check_distance("lst", "list", 1);
-	check_distance("pytset11", "pytest11", 1); /* two neighbours swapped */
+	check_distance("pytset11", "pytest11", 1); /* two adjacent letters swapped */
 	check_distance("kitten", "sitting", 3);
-	check_distance("ca", "abc", 3); /* what was swapped is not changed again */
+	check_distance("ca", "abc", 3); /* swapped letters are not changed again */
 }
 
-/* Beyond the limit only that it is beyond; at the limit the number itself. */
+/* Distances beyond the limit are only reported as such; the limit itself is exact. */
 static void test_limit(void **state)
 {
 	static const char *const words[] = {"",    "a",   "ab",  "ba",   "abc",
@@ -55,7 +54,7 @@ static void check_found(const char *wanted, const char *const *names, const char
 		assert_true(slice_is_null(nearest.found));
 }
 
-static void test_what_is_near(void **state)
+static void test_similar_names(void **state)
 {
 	static const char *const names[] = {"console_scripts", "pytest11", "list", "log", NULL};
 
@@ -78,7 +77,7 @@ static void test_order_does_not_matter(void **state)
 	check_found("bax", other, "bar");
 }
 
-static void test_what_is_too_long(void **state)
+static void test_long_names(void **state)
 {
 	char text[NEAREST_LEN_MAX + 2];
 	struct nearest nearest;
@@ -95,5 +94,5 @@ static void test_what_is_too_long(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(test_distance), cmocka_unit_test(test_limit),
-          cmocka_unit_test(test_what_is_near), cmocka_unit_test(test_order_does_not_matter),
-          cmocka_unit_test(test_what_is_too_long))
+          cmocka_unit_test(test_similar_names), cmocka_unit_test(test_order_does_not_matter),
+          cmocka_unit_test(test_long_names))

@@ -1,7 +1,7 @@
 /*
- * test_no_memory.c - the library without memory: each allocation in turn fails,
- * once, or with all that follow. The question is answered rightly or not at all
- * (ENTRYDB_ENOMEM); and when there is memory again, the same handle answers it.
+ * test_no_memory.c - the library without memory: each allocation in turn fails, alone or with all
+ * later ones. A query is answered correctly or fails with ENTRYDB_ENOMEM, and the same handle
+ * answers it once there is memory again.
  */
 #include <time.h>
 
@@ -15,7 +15,7 @@
 #define SITE     "venv/lib/python3.12/site-packages"
 #define OTHER    "other/lib/python3.12/site-packages"
 #define DATABASE "venv/var/lib/entrydb/entry_points.db"
-#define STRIDE   11 /* of the failures that stay: their number is that of the allocations */
+#define STRIDE   11 /* step between failures that persist: there are as many as allocations */
 
 struct fixture {
 	entrydb *db;
@@ -28,7 +28,7 @@ struct fixture {
 	char *expected, *answer;
 };
 
-/* --- two path entries with everything in them --- */
+/* --- two path entries with every kind of content --- */
 
 static void distribution(const char *directory, const char *metadata, const char *entry_points)
 {
@@ -60,12 +60,9 @@ static void make_sites(void)
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
+	scratch_fixture(state, sizeof(struct fixture));
 	make_sites();
-	*state = f;
-	return f ? 0 : -1;
+	return 0;
 }
 
 static int teardown(void **state)
@@ -80,12 +77,10 @@ static int teardown(void **state)
 	root_record_free(&f->root);
 	free(f->expected);
 	free(f->answer);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
-/* As `entrydb update` does it, in a few seconds: everything is settled. */
+/* Index like `entrydb update` some seconds later: all rows are trusted. */
 static void update(struct fixture *f)
 {
 	struct writer_options how = {.file = DATABASE, .may_replace = true};
@@ -108,7 +103,7 @@ static void update(struct fixture *f)
 	f->writer = NULL;
 }
 
-/* --- the question --- */
+/* --- the queries --- */
 
 static int open_handle(struct fixture *f)
 {
@@ -179,7 +174,7 @@ static void forget_handle(struct fixture *f)
 	f->db = NULL;
 }
 
-/* --- failing --- */
+/* --- failures --- */
 
 static void check_answer(struct fixture *f, long at, const char *when)
 {
@@ -248,7 +243,7 @@ static void test_indexed(void **state)
 	fail_in_turn(*state);
 }
 
-/* What has not changed is taken over from the database. */
+/* Unchanged distributions are taken from the database. */
 static void test_changed_since(void **state)
 {
 	struct fixture *f = *state;

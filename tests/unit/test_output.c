@@ -1,6 +1,6 @@
 /*
- * test_output.c - rows as JSON and separated by tabs: every kind of value, what must be escaped,
- * and which columns are shown. (Aligned rows: tests/cli/test_terminal.py.)
+ * test_output.c - rows as JSON and tab-separated text: value types, escaping and the selection of
+ * columns. (Aligned rows: tests/cli/test_terminal.py.)
  */
 #include "indexer/output.h"
 
@@ -17,7 +17,7 @@ struct fixture {
 	struct output output;
 	FILE *stream;
 	char *text;
-	size_t size, seen; /* seen: by check(), so far */
+	size_t size, seen; /* seen: the part that check() has compared */
 };
 
 static int setup(void **state)
@@ -88,14 +88,14 @@ static void test_escapes(void **state)
 	           "{\"name\":\"{\\\"a\\\":1}\",\"count\":1,\"extras\":[]}\n");
 }
 
-/* What a terminal would obey; the last two are U+202E and U+009B. */
+/* Terminal control characters; the last two are U+202E and U+009B. */
 static void test_controls(void **state)
 {
 	check_name(*state, SLICE("\x1b[31m\x7f\xe2\x80\xae\xc2\x9b"),
 	           "{\"name\":\"\\u001b[31m\\u007f\\u202e\\u009b\",\"count\":1,\"extras\":[]}\n");
 }
 
-/* Bytes that are no UTF-8, a surrogate's among them, are each a lone surrogate. */
+/* Each byte that is not valid UTF-8, encoded surrogates included, becomes a lone surrogate. */
 static void test_bytes(void **state)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /*
- * test_plugin_kinds.c - which symbols make which plugin, and what it is called.
+ * test_plugin_kinds.c - the kinds and names of plugins, by their symbols.
  */
 #include "test.h"
 
@@ -9,7 +9,7 @@
 struct fixture {
 	struct plugin_kinds *kinds;
 	struct error error;
-	char text[256]; /* of the answer */
+	char text[256]; /* of found() */
 };
 
 static int setup(void **state)
@@ -34,7 +34,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* "kind name symbol; ..." of the file @name that exports @symbols, a space between two. */
+/* "kind name symbol; ..." for a file @name with the space-separated exports @symbols. */
 static const char *found(struct fixture *f, const char *name, const char *symbols)
 {
 	static struct plugin_match match;
@@ -112,8 +112,8 @@ static void test_files(void **state)
 	assert_false(plugin_kinds_want(f->kinds, SLICE("")));
 }
 
-/* A later kind of one name takes the place of the earlier one, and of no other. */
-static void test_sites_own(void **state)
+/* A later definition replaces the earlier kind of the same name only. */
+static void test_kinds_defined_by_the_site(void **state)
 {
 	struct fixture *f = *state;
 	int64_t before = plugin_kinds_digest(f->kinds);
@@ -158,4 +158,5 @@ static void test_refused(void **state)
 	free(many);
 }
 
-RUN_TESTS(TEST(test_shipped), TEST(test_files), TEST(test_sites_own), TEST(test_refused))
+RUN_TESTS(TEST(test_shipped), TEST(test_files), TEST(test_kinds_defined_by_the_site),
+          TEST(test_refused))

@@ -1,6 +1,6 @@
 /*
- * test_policy.c - which rules name which entry points: groups and names may hold what
- * separates them, and nothing but the whole counts.
+ * test_policy.c - which rules match which entry points: groups and names may contain separators,
+ * and only exact matches count.
  */
 #include "test.h"
 
@@ -18,7 +18,7 @@ static struct policy_verdict decide(const char *rules, struct slice group, struc
 static void test_rules(void **state)
 {
 	static const struct {
-		const char *rules, *group, *name, *rule; /* rule: that decides; NULL: allowed */
+		const char *rules, *group, *name, *rule; /* rule: the decisive one; NULL: allowed */
 	} rows[] = {
 	        {NULL, "g", "n", NULL},
 	        {"", "g", "n", NULL},
@@ -33,8 +33,8 @@ static void test_rules(void **state)
 	        {"g/", "g", "", "g/"},
 	        {"other,g/n", "g", "n", "g/n"},
 	        {",,g/n,", "g", "n", "g/n"},
-	        {"g/n,g", "g", "n", "g/n"}, /* the first that names it */
-	        {"g, h", "h", "n", NULL},   /* a blank is a part of a name like any other */
+	        {"g/n,g", "g", "n", "g/n"}, /* the first of several matches */
+	        {"g, h", "h", "n", NULL},   /* a space is part of a name like any other character */
 	        {"a/b", "a/b", "n", "a/b"},
 	        {"a/b", "a", "b", "a/b"},
 	        {"a/b/c", "a/b", "c", "a/b/c"},
@@ -50,7 +50,7 @@ static void test_rules(void **state)
 	}
 }
 
-/* A text up to its NUL is not the whole text. */
+/* A text is compared beyond a NUL. */
 static void test_embedded_nul(void **state)
 {
 	assert_true(decide("g", SLICE("g\0h"), SLICE("n")).allowed);
@@ -74,7 +74,7 @@ struct layers {
 	struct policy policy;
 };
 
-/* The text that counts most comes first; NULL: there is no second one. */
+/* The text with precedence comes first; NULL: there is no second one. */
 static void read_layers(struct layers *layers, const char *near, const char *far)
 {
 	const char *const texts[] = {near, far}, *const names[] = {"near", "far"};
@@ -95,7 +95,7 @@ static void free_layers(struct layers *layers)
 	policy_rules_free(&layers->items[1].rules);
 }
 
-/* The entry point n of the group g, of the distribution a_b, asked for by the program prog. */
+/* The entry point n in group g of distribution a_b, looked up by the program prog. */
 static const struct policy_subject subject = {
         {"g", 1}, {"n", 1}, {"a_b", 3}, {"prog", 4}, {"/mine", 5}};
 
@@ -194,7 +194,7 @@ static void test_priority(void **state)
 	}
 }
 
-/* What is not known of the subject is not taken for what a rule names. */
+/* An unknown property of an entry point matches no rule. */
 static void test_unknown(void **state)
 {
 	struct layers layers;
@@ -205,7 +205,7 @@ static void test_unknown(void **state)
 	free_layers(&layers);
 }
 
-/* The rules of an environment are for its own entry points, whichever comes first. */
+/* The rules of an environment apply to its own entry points, in any order of the environments. */
 static void test_environments(void **state)
 {
 	static const struct {
@@ -217,7 +217,7 @@ static void test_environments(void **state)
 		struct policy_subject asked = subject;
 		struct layers layers;
 
-		asked.prefix = slice_of(rows[i].prefix); /* NULL: not known */
+		asked.prefix = slice_of(rows[i].prefix); /* NULL: unknown */
 		read_layers(&layers, "[g]\nn = enable priority=3", "[g]\nn = disable");
 		layers.items[0].prefix = "/mine";
 		assert_int_equal(policy_decide(&layers.policy, &asked).allowed, rows[i].allowed);
@@ -273,7 +273,7 @@ static void test_put(void **state)
 	check_put("[g]\nn", disable, "[g]\nn\nn = disable\n");
 }
 
-static void test_put_nonsense(void **state)
+static void test_put_invalid(void **state)
 {
 	static const struct slice names[] = {{"a=b", 3}, {"a\nb", 3}, {"#a", 2}, {" a", 2}};
 
@@ -288,7 +288,7 @@ static void test_put_nonsense(void **state)
 	          NULL);
 }
 
-static void test_texts_that_are_none(void **state)
+static void test_invalid_texts(void **state)
 {
 	struct policy_rules rules = {0};
 	char *large = malloc(POLICY_TEXT_MAX + 1);
@@ -308,5 +308,5 @@ RUN_TESTS(cmocka_unit_test(test_rules), cmocka_unit_test(test_embedded_nul),
           cmocka_unit_test(test_reason), cmocka_unit_test(test_files),
           cmocka_unit_test(test_variable_before_files), cmocka_unit_test(test_priority),
           cmocka_unit_test(test_unknown), cmocka_unit_test(test_environments),
-          cmocka_unit_test(test_put), cmocka_unit_test(test_put_nonsense),
-          cmocka_unit_test(test_texts_that_are_none))
+          cmocka_unit_test(test_put), cmocka_unit_test(test_put_invalid),
+          cmocka_unit_test(test_invalid_texts))

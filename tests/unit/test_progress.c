@@ -1,6 +1,5 @@
 /*
- * test_progress.c - the line that says how far the work is, on a terminal: when it is
- * drawn, and that no name breaks it.
+ * test_progress.c - the progress line on a terminal: when it is shown, and that no name breaks it.
  */
 #include "indexer/message.h"
 
@@ -8,11 +7,11 @@
 
 #include "test.h"
 
-#define END '@' /* what no test shows */
+#define END '@' /* occurs in no test */
 
 struct fixture {
-	int terminal, before; /* our end; what stderr was */
-	char text[4096];      /* what has been shown on it */
+	int terminal, before; /* the master side; the original stderr */
+	char text[4096];      /* what the terminal has received */
 };
 
 static int setup(void **state)
@@ -38,7 +37,7 @@ static int teardown(void **state)
 	return close(f->terminal);
 }
 
-/* A terminal hands on what was written when it likes: the letter behind it has come, too. */
+/* A terminal forwards output with a delay: wait for the END written after it. */
 static const char *shown(struct fixture *f)
 {
 	size_t len = 0;
@@ -54,7 +53,7 @@ static const char *shown(struct fixture *f)
 	return f->text;
 }
 
-/* Work that has begun ten seconds ago. */
+/* Work that began ten seconds ago. */
 static struct progress begin_long_ago(bool quiet)
 {
 	struct progress progress = progress_begin("reading", quiet);
@@ -99,7 +98,7 @@ static void test_drawn_and_erased(void **state)
 	assert_string_equal(shown(*state), "\r\033[K");
 }
 
-static void test_a_name_cannot_speak_to_the_terminal(void **state)
+static void test_control_characters_in_names(void **state)
 {
 	struct progress progress = begin_long_ago(false);
 
@@ -107,8 +106,8 @@ static void test_a_name_cannot_speak_to_the_terminal(void **state)
 	assert_non_null(strstr(shown(*state), "] 1/2 \\x1b[\\x0a\\xff\\u009b"));
 }
 
-/* Eighty columns leave room for twenty; no character is cut in two. */
-static void test_a_long_name_is_cut(void **state)
+/* Eighty columns leave twenty for the name; no character is cut in half. */
+static void test_long_name_is_cut(void **state)
 {
 	struct progress progress = begin_long_ago(false);
 	const char *name;
@@ -120,5 +119,5 @@ static void test_a_long_name_is_cut(void **state)
 }
 
 RUN_TESTS(TEST(test_short_work_shows_nothing), TEST(test_quiet), TEST(test_an_estimate),
-          TEST(test_drawn_and_erased), TEST(test_a_name_cannot_speak_to_the_terminal),
-          TEST(test_a_long_name_is_cut))
+          TEST(test_drawn_and_erased), TEST(test_control_characters_in_names),
+          TEST(test_long_name_is_cut))

@@ -1,6 +1,6 @@
 /*
- * test_publish.c - one file takes the place of another: locks, leftovers, copies,
- * modes, and what remains when nothing is published.
+ * test_publish.c - replacing a file atomically: locks, leftovers, copies, modes, and the state
+ * after nothing was published.
  */
 #include "db/publish.h"
 
@@ -23,11 +23,9 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = scratch_fixture(state, sizeof(*f));
 
-	scratch_enter();
 	f->first = f->second = PUBLICATION_INIT;
-	*state = f;
 	return 0;
 }
 
@@ -38,9 +36,7 @@ static int teardown(void **state)
 	publication_end(&f->first);
 	publication_end(&f->second);
 	error_clear(&f->error);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 static void begin(struct fixture *f)
@@ -63,7 +59,7 @@ static void test_publish(void **state)
 	struct fixture *f = *state;
 	struct stat status;
 
-	umask(077); /* the mode that was asked for counts */
+	umask(077); /* must not affect the requested mode */
 	publish(f, "one", 0644);
 	umask(022);
 	scratch_check(PATH, "one");
@@ -90,7 +86,7 @@ static void test_not_published(void **state)
 	scratch_check(PATH, "one");
 	assert_false(scratch_exists(PATH ".new"));
 	assert_false(scratch_exists(PATH ".new-journal"));
-	publication_end(&f->first); /* once more is no harm */
+	publication_end(&f->first); /* a second call does nothing */
 }
 
 static void test_leftovers(void **state)
@@ -104,7 +100,7 @@ static void test_leftovers(void **state)
 	assert_false(scratch_exists(PATH ".new-wal"));
 }
 
-static void test_new_is_no_link(void **state)
+static void test_link_in_place_of_the_new_file(void **state)
 {
 	struct fixture *f = *state;
 
@@ -163,14 +159,14 @@ static void test_lock(void **state)
 	                 ERROR_BUSY);
 	assert_non_null(strstr(error_text(&f->error), "30 ms"));
 	publication_end(&f->second);
-	assert_true(scratch_exists(PATH ".new")); /* the first one's */
+	assert_true(scratch_exists(PATH ".new")); /* that of the first writer */
 	publication_end(&f->first);
 	assert_int_equal(publication_begin(&f->second, PATH,
 	                                   &(struct publication_wait){.timeout = 0}, &f->error),
 	                 0);
 }
 
-/* A writer that waits in a child process for the same work, or for other work. */
+/* A writer in a child process that waits to do the same or other work. */
 static pid_t wait_in_child(struct fixture *f, uint64_t work)
 {
 	struct publication_wait wait = {.timeout = 20000, .work = work};
@@ -184,7 +180,7 @@ static pid_t wait_in_child(struct fixture *f, uint64_t work)
 		int code;
 
 		close(channel[1]);
-		close(f->first.lock_fd); /* or the lock would be the child's, too */
+		close(f->first.lock_fd); /* or the child would hold the lock, too */
 		code = publication_begin(&f->second, PATH, &wait, NULL);
 		if (read(channel[0], &byte, 1) != 0)
 			code = ERROR_IO;
@@ -195,7 +191,7 @@ static pid_t wait_in_child(struct fixture *f, uint64_t work)
 	return child;
 }
 
-/* Let the child end its work; its status. */
+/* Let the child finish; returns its status. */
 static int status_of(struct fixture *f, pid_t child)
 {
 	int status = -1;
@@ -205,7 +201,7 @@ static int status_of(struct fixture *f, pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Wait until a child holds the byte of @work: it is then that another one is turned away. */
+/* Wait until a child holds the byte of @work: others with the same work are then refused. */
 static void wait_until_taken(struct fixture *f, uint64_t work)
 {
 	struct publication_wait none = {.timeout = 0, .work = work};
@@ -222,7 +218,7 @@ static void wait_until_taken(struct fixture *f, uint64_t work)
 	fail_msg("the child does not wait");
 }
 
-static void test_the_same_work_waits_once(void **state)
+static void test_same_work_waits_once(void **state)
 {
 	struct fixture *f = *state;
 	struct publication_wait other = {.timeout = 20, .work = 99};
@@ -233,13 +229,13 @@ static void test_the_same_work_waits_once(void **state)
 	wait_until_taken(f, 12345);
 	assert_int_equal(publication_begin(&f->second, PATH, &other, &f->error), ERROR_BUSY);
 	publication_end(&f->second);
-	assert_true(scratch_exists(PATH ".new")); /* the first one's */
+	assert_true(scratch_exists(PATH ".new")); /* that of the first writer */
 	publication_end(&f->first);
 	assert_int_equal(status_of(f, child), 0);
 }
 
-/* The turn ends before the work begins: who comes while the child works is not turned away. */
-static void test_the_turn_ends(void **state)
+/* The byte is released before the work begins: a new writer then waits instead of being refused. */
+static void test_queue_is_free_when_work_begins(void **state)
 {
 	struct fixture *f = *state;
 	struct publication_wait none = {.timeout = 0, .work = 12345};
@@ -251,7 +247,7 @@ static void test_the_turn_ends(void **state)
 	wait_until_taken(f, 12345);
 	publication_end(&f->first);
 	for (int i = 0; code != ERROR_BUSY && i < 1000; i++) {
-		usleep(10000); /* in which the child finds the lock free */
+		usleep(10000); /* the child finds the lock free meanwhile */
 		code = publication_begin(&f->second, PATH, &none, &f->error);
 		publication_end(&f->second);
 	}
@@ -290,8 +286,8 @@ static void test_stopped(void **state)
 	assert_non_null(strstr(error_text(&f->error), "interrupted"));
 }
 
-/* As on a file system where the first lock is on all bytes: it is not taken for one who waits. */
-static void test_a_lock_on_all_bytes(void **state)
+/* On file systems where the first lock covers all bytes, it is not taken for a waiting writer. */
+static void test_lock_on_all_bytes(void **state)
 {
 	struct fixture *f = *state;
 	struct publication_wait wait = {.timeout = 20, .work = 12345};
@@ -302,7 +298,7 @@ static void test_a_lock_on_all_bytes(void **state)
 	assert_int_equal(publication_begin(&f->second, PATH, &wait, &f->error), ERROR_BUSY);
 }
 
-/* The kernel lets go of the lock of a writer that is killed. */
+/* The kernel releases the lock of a writer that is killed. */
 static void test_killed(void **state)
 {
 	struct fixture *f = *state;
@@ -335,7 +331,7 @@ static void test_killed(void **state)
 	close(channel[1]);
 }
 
-static void test_where_it_cannot_be(void **state)
+static void test_impossible_places(void **state)
 {
 	struct fixture *f = *state;
 
@@ -356,7 +352,7 @@ static void test_where_it_cannot_be(void **state)
 	assert_false(scratch_exists(PATH ".new"));
 }
 
-static void test_in_the_current_directory(void **state)
+static void test_current_directory(void **state)
 {
 	struct fixture *f = *state;
 
@@ -368,7 +364,8 @@ static void test_in_the_current_directory(void **state)
 }
 
 RUN_TESTS(TEST(test_publish), TEST(test_not_published), TEST(test_leftovers),
-          TEST(test_new_is_no_link), TEST(test_copy), TEST(test_set_aside), TEST(test_lock),
-          TEST(test_the_same_work_waits_once), TEST(test_the_turn_ends),
-          TEST(test_work_without_a_number), TEST(test_stopped), TEST(test_a_lock_on_all_bytes),
-          TEST(test_killed), TEST(test_where_it_cannot_be), TEST(test_in_the_current_directory))
+          TEST(test_link_in_place_of_the_new_file), TEST(test_copy), TEST(test_set_aside),
+          TEST(test_lock), TEST(test_same_work_waits_once),
+          TEST(test_queue_is_free_when_work_begins), TEST(test_work_without_a_number),
+          TEST(test_stopped), TEST(test_lock_on_all_bytes), TEST(test_killed),
+          TEST(test_impossible_places), TEST(test_current_directory))

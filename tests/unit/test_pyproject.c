@@ -1,13 +1,13 @@
 /*
- * test_pyproject.c - what tests/cli/test_add.py cannot ask of pyproject.h: what is no text, or too
- * deep, or too long, or more than there is memory for.
+ * test_pyproject.c - inputs of pyproject.h that tests/cli/test_add.py cannot provide: invalid
+ * UTF-8, deep nesting, long names, and lack of memory.
  */
 #include "test.h"
 
 #include "indexer/archive/pyproject.h"
 
 struct fixture {
-	size_t most; /* calls, after which the sink has no memory */
+	size_t most; /* calls before the callback runs out of memory */
 	char problem[PYPROJECT_PROBLEM_SIZE];
 };
 
@@ -62,7 +62,7 @@ static void test_not_toml(void **state)
 	assert_int_equal(read_text(f, "a = '\xff'\n"), PYPROJECT_BAD);
 }
 
-/* Deep nesting must end in a refusal, not at the end of the stack. */
+/* Deep nesting must be refused before the stack overflows. */
 static void test_deep(void **state)
 {
 	struct fixture *f = *state;
@@ -88,7 +88,7 @@ static void test_no_memory(void **state)
 	}
 }
 
-/* A long name is cut in the message, which stays one line in its room. */
+/* A long name is truncated in the message, which remains one line that fits its buffer. */
 static void test_long_problem(void **state)
 {
 	struct fixture *f = *state;

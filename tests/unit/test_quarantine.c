@@ -1,6 +1,6 @@
 /*
- * test_quarantine.c - what is set aside: found by its ID alone, freed, listed; and what
- * becomes of an object whose loading a process did not survive.
+ * test_quarantine.c - quarantined objects: add, find by ID, remove, list; and objects whose loading
+ * a process did not survive.
  */
 #include "libquery/native/quarantine.h"
 
@@ -13,7 +13,7 @@
 #define ID    "build-id-0123"
 #define OTHER "sha256-4567"
 
-#define TIME_MAX_SECONDS 20 /* by then what blocks is ended */
+#define TIME_MAX_SECONDS 20 /* a blocking test is ended by then */
 #define STRANGER         ((uid_t)12345)
 
 static const char *directory(void)
@@ -21,7 +21,7 @@ static const char *directory(void)
 	return scratch_path("state/entrydb/quarantine");
 }
 
-/* @reason: NULL where it is not set aside. */
+/* @reason: NULL if not in quarantine. */
 static void check_found(const char *id, const char *reason)
 {
 	struct error error = {0};
@@ -52,7 +52,7 @@ static void test_add_find_remove(void **state)
 {
 	char told[256] = "";
 
-	check_found(ID, NULL); /* there is not even a directory */
+	check_found(ID, NULL); /* the directory does not exist yet */
 	add(ID, "/a\nb.so", "it crashed");
 	check_found(ID, "it crashed");
 	check_found(OTHER, NULL);
@@ -66,7 +66,7 @@ static void test_add_find_remove(void **state)
 	check_found(ID, NULL);
 }
 
-static void test_no_way_out_of_the_directory(void **state)
+static void test_ids_with_slashes(void **state)
 {
 	add(ID, "/a.so", "it crashed");
 	scratch_text("state/entrydb/other", "text");
@@ -75,8 +75,8 @@ static void test_no_way_out_of_the_directory(void **state)
 	assert_true(scratch_exists("state/entrydb/other"));
 }
 
-/* What somebody else could have put there says nothing. */
-static void test_what_is_not_believed(void **state)
+/* Files that another user may have written are ignored. */
+static void test_untrusted_files(void **state)
 {
 	add(ID, "/a.so", "it crashed");
 	assert_int_equal(chmod(scratch_path("state/entrydb/quarantine/" ID), 0666), 0);
@@ -86,12 +86,12 @@ static void test_what_is_not_believed(void **state)
 	check_found(ID, NULL);
 }
 
-/* Nor does what somebody else left as if a process had ended; a FIFO is not waited for. */
-static void test_loading_that_is_not_believed(void **state)
+/* Marks of crashed processes from other users are ignored; a FIFO does not block. */
+static void test_untrusted_loading_marks(void **state)
 {
 	const char *loading = "state/entrydb/quarantine/" ID ".loading";
 
-	add(OTHER, "/b.so", "it crashed"); /* makes the directory */
+	add(OTHER, "/b.so", "it crashed"); /* creates the directory */
 	scratch_text(loading, "/a.so");
 	assert_int_equal(chmod(scratch_path(loading), 0666), 0);
 	check_found(ID, NULL);
@@ -102,8 +102,8 @@ static void test_loading_that_is_not_believed(void **state)
 	alarm(0);
 }
 
-/* What lies in another user's directory says nothing, whoever owns the file. */
-static void test_directories_of_others(void **state)
+/* Files in another user's directory are ignored, whoever owns them. */
+static void test_directory_of_another_user(void **state)
 {
 	static const char *const places[] = {"state/entrydb/quarantine", "state/entrydb", "state"};
 	char told[256] = "";
@@ -123,8 +123,8 @@ static void test_directories_of_others(void **state)
 	check_found(ID, NULL);
 }
 
-/* Whoever can write there can rename a mark, which then counts for another object. */
-static void test_directories_that_others_write(void **state)
+/* A user who can write there can rename a mark, which then applies to another object. */
+static void test_directories_others_can_write(void **state)
 {
 	static const char *const places[] = {"state/entrydb/quarantine", "state/entrydb", "state"};
 
@@ -143,7 +143,7 @@ static void test_directories_that_others_write(void **state)
 	}
 }
 
-/* A process that says when it loads something, and then waits, or ends as @dies says. */
+/* A process that marks the start of a load, then waits, or ends as @dies says. */
 static pid_t begin_in_a_child(int dies)
 {
 	struct quarantine_watch watch;
@@ -174,7 +174,7 @@ static void end_child(pid_t child)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void test_loading_that_is_survived(void **state)
+static void test_process_survives_loading(void **state)
 {
 	struct quarantine_watch watch;
 
@@ -185,7 +185,7 @@ static void test_loading_that_is_survived(void **state)
 	assert_false(scratch_exists("state/entrydb/quarantine/" ID ".loading"));
 }
 
-static void test_loading_that_is_not_survived(void **state)
+static void test_process_dies_while_loading(void **state)
 {
 	end_child(begin_in_a_child(1));
 	check_found(ID, "a process ended while it was being loaded");
@@ -193,8 +193,8 @@ static void test_loading_that_is_not_survived(void **state)
 	assert_false(scratch_exists("state/entrydb/quarantine/" ID ".loading"));
 }
 
-/* While one loads it, another one may; and is not taken for the one that ends. */
-static void test_two_that_load(void **state)
+/* Two processes may load an object at once; the running one is not taken for the dead one. */
+static void test_two_processes_load(void **state)
 {
 	struct quarantine_watch watch;
 	pid_t child = begin_in_a_child(0);
@@ -207,9 +207,9 @@ static void test_two_that_load(void **state)
 	check_found(ID, "a process ended while it was being loaded");
 }
 
-RUN_TESTS(SCRATCH_TEST(test_add_find_remove), SCRATCH_TEST(test_no_way_out_of_the_directory),
-          SCRATCH_TEST(test_what_is_not_believed), SCRATCH_TEST(test_loading_that_is_not_believed),
-          SCRATCH_TEST(test_directories_of_others),
-          SCRATCH_TEST(test_directories_that_others_write),
-          SCRATCH_TEST(test_loading_that_is_survived),
-          SCRATCH_TEST(test_loading_that_is_not_survived), SCRATCH_TEST(test_two_that_load))
+RUN_TESTS(SCRATCH_TEST(test_add_find_remove), SCRATCH_TEST(test_ids_with_slashes),
+          SCRATCH_TEST(test_untrusted_files), SCRATCH_TEST(test_untrusted_loading_marks),
+          SCRATCH_TEST(test_directory_of_another_user),
+          SCRATCH_TEST(test_directories_others_can_write),
+          SCRATCH_TEST(test_process_survives_loading),
+          SCRATCH_TEST(test_process_dies_while_loading), SCRATCH_TEST(test_two_processes_load))

@@ -1,6 +1,6 @@
 /*
- * test_reader.c - which files are believed, and what is read from those that are;
- * without memory, and from damaged pages, an error and never half an answer.
+ * test_reader.c - which files are trusted, and what is read from them; lack of memory and damaged
+ * pages lead to an error and never to a partial answer.
  */
 #include "db/reader.h"
 
@@ -15,7 +15,7 @@
 #include "records.h"
 #include "scratch.h"
 
-#define FILE_NAME "a b?#%41/c.db" /* what a URI would take for something else */
+#define FILE_NAME "a b?#%41/c.db" /* characters with a meaning in URIs */
 #define STRANGER  ((uid_t)12345)
 #define NOT_ASKED ((uid_t)-1)
 
@@ -29,14 +29,9 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
-	*state = f;
-	return f && records_store(FILE_NAME, "r", 4, NULL) == 0 &&
-	                       records_store(FILE_NAME, "s", 1, NULL) == 0
-	               ? 0
-	               : -1;
+	scratch_fixture(state, sizeof(struct fixture));
+	assert_int_equal(records_store(FILE_NAME, "r", 4, NULL), 0);
+	return records_store(FILE_NAME, "s", 1, NULL);
 }
 
 static int teardown(void **state)
@@ -49,9 +44,7 @@ static int teardown(void **state)
 	error_clear(&f->error);
 	free(f->whole);
 	free(f->now);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 static int open_file(struct fixture *f, const char *file, uid_t owner)
@@ -129,7 +122,7 @@ static void test_trust(void **state)
 	refuse(f, FILE_NAME, ERROR_PERMISSION, "chmod go-w");
 }
 
-static void test_no_link(void **state)
+static void test_link(void **state)
 {
 	assert_int_equal(symlink(scratch_path(FILE_NAME), "link.db"), 0);
 	refuse(*state, "link.db", ERROR_PERMISSION, "symbolic link");
@@ -155,7 +148,7 @@ static void test_is_current(void **state)
 	assert_int_equal(records_store(FILE_NAME, "t", 1, NULL), 0);
 	assert_false(reader_is_current(f->reader));
 	assert_int_equal(reader_root(f->reader, SLICE("t"), &f->root, &f->error),
-	                 0); /* still the old */
+	                 0); /* still the old file */
 	unlink(FILE_NAME);
 	assert_false(reader_is_current(f->reader));
 	assert_int_equal(reader_root(f->reader, SLICE("r"), &f->root, &f->error), 1);
@@ -290,7 +283,8 @@ static void fail_in_turn(struct fixture *f, enum fault fault, bool stay, int exp
 	assert_non_null(f->now);
 }
 
-static void test_no_memory(void **state)
+/* An error of the system means neither absent nor damaged. */
+static void test_failures(void **state)
 {
 	struct fixture *f = *state;
 
@@ -298,20 +292,11 @@ static void test_no_memory(void **state)
 	assert_non_null(f->whole);
 	fail_in_turn(f, FAULT_MEMORY, false, ERROR_NOMEM);
 	fail_in_turn(f, FAULT_MEMORY, true, ERROR_NOMEM);
-}
-
-/* What the system refuses is neither absent nor damaged. */
-static void test_system_calls_fail(void **state)
-{
-	struct fixture *f = *state;
-
-	f->whole = records_dump(FILE_NAME, &f->error);
-	assert_non_null(f->whole);
 	fail_in_turn(f, FAULT_SYSTEM, false, ERROR_IO);
 	fail_in_turn(f, FAULT_SYSTEM, true, ERROR_IO);
 }
 
-/* As where a host has used up its descriptors. */
+/* As in a process with no file descriptor left. */
 static void test_no_descriptors(void **state)
 {
 	struct fixture *f = *state;
@@ -327,7 +312,7 @@ static void test_no_descriptors(void **state)
 	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
 }
 
-/* --- files that no writer of ours has written --- */
+/* --- files that entrydb's writer has not written --- */
 
 static void tamper(const char *statements)
 {
@@ -338,7 +323,7 @@ static void tamper(const char *statements)
 	sqlite3_close(db);
 }
 
-/* JSON, which PostgreSQL takes: no NUL, nothing but UTF-8, keys of 300 bytes. */
+/* JSON that PostgreSQL accepts: no NUL, valid UTF-8 only, keys of up to 300 bytes. */
 static void test_document(void **state)
 {
 	struct fixture *f = *state;
@@ -366,7 +351,7 @@ static void test_document(void **state)
 	assert_string_equal(text + strlen(text) - 2, "]]");
 }
 
-/* A table that is a view without end; texts that are NULL. See test_other_schemas, too. */
+/* A view with endless rows in place of a table; texts that are NULL. See test_writer.c, too. */
 static void test_other_schemas(void **state)
 {
 	static const char *const statements[] = {
@@ -394,8 +379,8 @@ static void test_wal(void **state)
 	refuse(*state, FILE_NAME, ERROR_FORMAT, "journal mode");
 }
 
-/* Pages that point back to pages: the reader comes to an end, with an error. */
-static void test_rows_without_end(void **state)
+/* With pages that point back to other pages, the reader ends with an error. */
+static void test_endless_rows(void **state)
 {
 	struct fixture *f = *state;
 	unsigned char *page;
@@ -405,7 +390,7 @@ static void test_rows_without_end(void **state)
 	for (size_t at = 4096; at + 4096 <= length; at += 4096) {
 		page = (unsigned char *)f->whole + at;
 		if (page[0] != 13)
-			continue; /* no leaf of a table: make it one that has itself as a child */
+			continue; /* turn a leaf page of a table into one that is its own child */
 		page[0] = 5;
 		page[8] = page[9] = page[10] = 0;
 		page[11] = (unsigned char)(at / 4096 + 1);
@@ -417,7 +402,7 @@ static void test_rows_without_end(void **state)
 	assert_true(failures > 0);
 }
 
-static void test_words_of_no_target(void **state)
+static void test_unknown_words(void **state)
 {
 	struct fixture *f = *state;
 
@@ -442,9 +427,8 @@ static void test_truncated(void **state)
 }
 
 RUN_TESTS_AFTER(faults_install(), TEST(test_refused), TEST(test_other_versions), TEST(test_trust),
-                TEST(test_no_link), TEST(test_nothing_is_written), TEST(test_is_current),
+                TEST(test_link), TEST(test_nothing_is_written), TEST(test_is_current),
                 TEST(test_holders_and_problems), TEST(test_select), TEST(test_target),
-                TEST(test_plugins), TEST(test_document), TEST(test_no_memory),
-                TEST(test_system_calls_fail), TEST(test_no_descriptors), TEST(test_truncated),
-                TEST(test_rows_without_end), TEST(test_other_schemas), TEST(test_wal),
-                TEST(test_words_of_no_target))
+                TEST(test_plugins), TEST(test_document), TEST(test_failures),
+                TEST(test_no_descriptors), TEST(test_truncated), TEST(test_endless_rows),
+                TEST(test_other_schemas), TEST(test_wal), TEST(test_unknown_words))

@@ -1,11 +1,11 @@
 /*
- * test_record.c - the words for targets: a contract with whoever reads the database by SQL.
+ * test_record.c - the names of target kinds and states, part of the SQL interface.
  */
 #include "db/record.h"
 
 #include "test.h"
 
-static void test_kinds_have_their_words(void **state)
+static void test_names_of_kinds(void **state)
 {
 	static const char *const words[] = {"unresolved", "python", "native", "extension",
 	                                    "bundled"};
@@ -18,7 +18,7 @@ static void test_kinds_have_their_words(void **state)
 	}
 }
 
-static void test_states_have_their_words(void **state)
+static void test_names_of_states(void **state)
 {
 	static const char *const words[] = {"ok", "missing", "no-symbol", "ambiguous",
 	                                    "unresolved-editable"};
@@ -31,7 +31,7 @@ static void test_states_have_their_words(void **state)
 	}
 }
 
-static void test_other_words_mean_nothing(void **state)
+static void test_unknown_names(void **state)
 {
 	unsigned kind = TARGET_NATIVE;
 	unsigned found = TARGET_MISSING;
@@ -44,6 +44,5 @@ static void test_other_words_mean_nothing(void **state)
 	assert_int_equal(found, TARGET_MISSING);
 }
 
-RUN_TESTS(cmocka_unit_test(test_kinds_have_their_words),
-          cmocka_unit_test(test_states_have_their_words),
-          cmocka_unit_test(test_other_words_mean_nothing))
+RUN_TESTS(cmocka_unit_test(test_names_of_kinds), cmocka_unit_test(test_names_of_states),
+          cmocka_unit_test(test_unknown_names))

@@ -1,6 +1,6 @@
 /*
- * test_sdist.c - which files of an archive are kept, and which of several egg-infos counts; all
- * else about source distributions stands in tests/cli/test_add.py.
+ * test_sdist.c - which members of an archive are kept, and which of several egg-infos counts; the
+ * rest of source distributions is tested in tests/cli/test_add.py.
  */
 #include "test.h"
 
@@ -48,7 +48,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* As a reader of archives would: the bytes only if they are wanted. */
+/* Like an archive reader: pass the bytes only if they are wanted. */
 static void add(struct fixture *f, const char *path, const char *bytes)
 {
 	size_t wanted = members_wanted(&f->members, slice_of(path), strlen(bytes));
@@ -67,7 +67,7 @@ static void check_text(struct slice got, const char *expected)
 	assert_memory_equal(got.ptr, expected, got.len);
 }
 
-/* As it comes out of an archive called @file. */
+/* As if read from an archive named @file. */
 static void read_as(struct fixture *f, const char *file)
 {
 	struct slice top;

@@ -1,6 +1,6 @@
 /*
- * test_sites.c - the site directories of a machine, found by names alone: within
- * another root, which has just what the test puts there, and by the environment.
+ * test_sites.c - the site directories of a machine, found by their names in another root, which
+ * contains only what the test creates, and by environment variables.
  */
 #include "libquery/sites.h"
 
@@ -10,15 +10,12 @@
 
 struct fixture {
 	struct sites sites;
-	char *text; /* the paths, a newline after each */
+	char *text; /* the paths, each followed by a newline */
 };
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
-	*state = f;
+	scratch_fixture(state, sizeof(struct fixture));
 	return 0;
 }
 
@@ -28,13 +25,10 @@ static int teardown(void **state)
 
 	sites_free(&f->sites);
 	free(f->text);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
-/* Compare the paths, of which those in the scratch directory are told from there; then forget them.
- */
+/* Compare the paths, made relative to the scratch directory; then clear them. */
 static void check(struct fixture *f, const char *expected)
 {
 	size_t size, top = strlen(scratch_top());
@@ -119,7 +113,7 @@ static void test_virtual_environment(void **state)
 	check(f, "");
 }
 
-/* PyPy's directory is named after it; a name may be as short as pypy3. */
+/* PyPy's directory is named after its executable, which may be just pypy3. */
 static void test_pypy(void **state)
 {
 	struct fixture *f = *state;
@@ -164,7 +158,7 @@ static void test_pth(void **state)
 	         "/venv/lib/python3.12/site-packages/sub\n");
 }
 
-/* What a .pth file names stands behind its own site directory, not behind them all. */
+/* Directories from a .pth file follow its own site directory, not all site directories. */
 static void test_pth_of_several(void **state)
 {
 	struct fixture *f = *state;
@@ -181,7 +175,7 @@ static void test_pth_of_several(void **state)
 	         "/usr/lib/python3/dist-packages\n/co/egg.egg\n/co/deep\n");
 }
 
-/* Neither a FIFO nor a file without end keeps anybody waiting. */
+/* FIFOs and endless files do not block. */
 static void test_strange_pth(void **state)
 {
 	struct fixture *f = *state;

@@ -1,10 +1,9 @@
 /*
- * test_swap.c - names that are exchanged while a writer works, over and over: the
- * victim behind the planted links stays as it was.
+ * test_swap.c - an attacker exchanges names while a writer works: the files that the planted links
+ * lead to must stay unchanged.
  *
- * The attacker is a real second user where the test is root, as in a prefix that a
- * user owns and root's package manager updates. ENTRYDB_TEST_SWAPS: how many writers
- * have to stand it, default 200.
+ * If the test runs as root, the attacker is a second user, who owns a prefix that root's package
+ * manager updates. ENTRYDB_TEST_SWAPS: the number of writers to attack, default 200.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +52,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What no attack may have changed: the file, its mode, and what is beside it. */
+/* The file, its mode and its directory are unchanged. */
 static void check_victim(void)
 {
 	struct stat status;
@@ -70,7 +69,7 @@ static void check_victim(void)
 	assert_int_equal(rmdir("etc"), -1);
 	assert_int_equal(errno, ENOTEMPTY);
 	assert_int_equal(stat("etc", &status), 0);
-	assert_int_equal(status.st_nlink, 2); /* no directory in it */
+	assert_int_equal(status.st_nlink, 2); /* no subdirectory */
 	for (const char *const *name =
 	             (const char *const[]){"entry_points.db", "entry_points.db.new",
 	                                   "entry_points.db.lock", NULL};
@@ -82,7 +81,7 @@ static void check_victim(void)
 	}
 }
 
-/* --- by the same user: whatever happens, no link is followed --- */
+/* --- by the same user: no link is ever followed --- */
 
 static void *exchange_files(void *payload)
 {
@@ -113,9 +112,9 @@ static void test_files(void **state)
 	check_victim();
 }
 
-/* --- by another user, to whom the prefix belongs --- */
+/* --- by another user, who owns the prefix --- */
 
-/* Each in turn, and back: links to root's directory and file, and what was there. */
+/* Exchange each for a link to root's directory or file, and restore it. */
 static void exchange_all(void)
 {
 	static const struct {
@@ -169,7 +168,7 @@ static void make_prefix(void)
 	give_to_attacker(DATABASE);
 }
 
-/* Root is turned away, each time, before anything is touched. */
+/* Root is refused every time, before any change. */
 static void attack(const char *sysroot)
 {
 	struct writer_options options = {.may_replace = true, .wait.sysroot = sysroot};
@@ -212,7 +211,7 @@ static void test_sysroot_with_a_prefix_of_another(void **state)
 	free(sysroot);
 }
 
-/* Who only reads gets rows of the database or an error; never of what a link leads to. */
+/* A reader gets rows of the database or an error, never those of a link's target. */
 static void test_readers(void **state)
 {
 	pid_t child;
@@ -234,7 +233,7 @@ static void test_readers(void **state)
 	waitpid(child, NULL, 0);
 }
 
-/* In a directory that everybody may write and is sticky, as /tmp is. */
+/* In a sticky world-writable directory, like /tmp. */
 static void test_shared_directory(void **state)
 {
 	struct stat status;

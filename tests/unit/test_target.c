@@ -1,6 +1,6 @@
 /*
- * test_target.c - from values to files: by RECORD alone, by the directory, and
- * for the plugins of fixtures/plugins, whose kinds are known.
+ * test_target.c - resolving values to files: by RECORD alone, by the directory, and for the plugins
+ * of fixtures/plugins, whose kinds are known.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -21,10 +21,8 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = scratch_fixture(state, sizeof(*f));
 
-	scratch_enter();
-	*state = f;
 	f->site_fd = open(scratch_top(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	f->site.modules.fd = f->site.objects.fd = f->site_fd;
 	f->wanted.group = SLICE("some.group");
@@ -37,12 +35,10 @@ static int teardown(void **state)
 
 	arena_free(&f->arena);
 	close(f->site_fd);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
-/* Put a plugin, or an empty file when @plugin is NULL, at @path. */
+/* Install a plugin at @path, or an empty file if @plugin is NULL. */
 static void install(const char *path, const char *plugin)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
@@ -64,8 +60,8 @@ static void assert_same(const struct target_record *a, const struct target_recor
 	assert_true(slice_equal(a->build_id, b->build_id));
 }
 
-/* RECORD sorted, directories listed once, and what is asked twice remembered: no answer changes. */
-static void resolve_by_memory(struct fixture *f)
+/* A sorted RECORD, cached listings and cached results must not change any answer. */
+static void resolve_cached(struct fixture *f)
 {
 	CLEANUP(path_index_free) struct path_index sorted = {0};
 	CLEANUP(import_cache_free) struct import_cache cache = {0};
@@ -83,7 +79,7 @@ static void resolve_by_memory(struct fixture *f)
 	}
 }
 
-static void resolve_afresh(struct fixture *f)
+static void resolve_uncached(struct fixture *f)
 {
 	CLEANUP(import_cache_free) struct import_cache cache = {0};
 	struct target_site site = f->site;
@@ -96,8 +92,8 @@ static void resolve(struct fixture *f, const char *module, const char *attr)
 {
 	f->wanted.module = slice_of(module);
 	f->wanted.attr = slice_of(attr);
-	resolve_afresh(f);
-	resolve_by_memory(f);
+	resolve_uncached(f);
+	resolve_cached(f);
 }
 
 /* Resolve and compare; @object NULL: none. */
@@ -191,7 +187,7 @@ static void test_extension(void **state)
 	check(f, "other", "x", "extension ok", "other" TAGGED("312"));
 }
 
-/* What import would take, though it does not work. */
+/* Files that import would choose although they do not work. */
 static void test_broken_objects(void **state)
 {
 	struct fixture *f = *state;
@@ -206,7 +202,7 @@ static void test_broken_objects(void **state)
 	check(f, "gone", "entry", "unresolved missing", NULL);
 }
 
-/* The files of the package "m", in import's order; taken away one by one. */
+/* The files of the package "m" in the order of import; removed one by one. */
 static const char *const by_preference[] = {
         "m/__init__" TAGGED("312"),
         "m/__init__.abi3.so",
@@ -256,14 +252,14 @@ static void test_order_in_record(void **state)
 		bool python = strstr(by_preference[i], ".so") == NULL;
 
 		f->site.modules.record.text = slice_of(record);
-		/* Nothing can be read here, so that an object is "missing". */
+		/* The file cannot be read here, so an object is "missing". */
 		check(f, "m", "entry", python ? "python ok" : "unresolved missing",
 		      python ? by_preference[i] : NULL);
 		*strstr(record, by_preference[i]) = '-';
 	}
 }
 
-/* Of another distribution at the same path entry, or no RECORD at all. */
+/* The module is in another distribution of the path entry, or there is no RECORD. */
 static void test_directory(void **state)
 {
 	struct fixture *f = *state;
@@ -291,8 +287,7 @@ static void test_dangling_link(void **state)
 	check(f, "m", "x", "python ok", "m.py");
 }
 
-/* What import passes over, by RECORD and by the directory: install each, better than those before.
- */
+/* Files that import ignores, by RECORD and by directory; each is preferred to those before it. */
 static void test_libraries(void **state)
 {
 	static const char *const better[] = {
@@ -319,7 +314,7 @@ static void test_libraries(void **state)
 	check(f, "pkg.towel", "no_such", "unresolved missing", NULL);
 	check(f, "pkg.towel", "entry.more", "unresolved missing", NULL);
 	check(f, "pkg.libtowel", "entry", "native ok", "pkg/libtowel.so");
-	install("pkg/towel.py", NULL); /* import comes first, whatever lies there */
+	install("pkg/towel.py", NULL); /* import precedes all of them */
 	f->site.modules.record.text = (struct slice){0};
 	check(f, "pkg.towel", "entry", "python ok", "pkg/towel.py");
 	install("pkg/libtext.so.1", NULL);
@@ -400,7 +395,7 @@ static void test_wheel(void **state)
 	struct fixture *f = *state;
 	char name[] = "x-1.data/platlib/pkg/a.so";
 
-	install("pkg/elsewhere.py", NULL); /* not looked at */
+	install("pkg/elsewhere.py", NULL); /* not in the wheel */
 	f->site.modules.fd = f->site.objects.fd = -1;
 	f->site.objects.fetch = fetch;
 	f->site.objects.payload = name;
@@ -416,7 +411,7 @@ static void test_wheel(void **state)
 	check(f, "pkg", "x", "python ok", "pkg"); /* a package by its files */
 }
 
-/* However many entry points lead to large objects: so much is unpacked, and no more. */
+/* The bytes unpacked are limited, however many entry points lead to large objects. */
 static void test_budget(void **state)
 {
 	struct fixture *f = *state;
@@ -431,7 +426,7 @@ static void test_budget(void **state)
 	f->wanted.attr = SLICE("entry");
 	f->site.modules.record.text = SLICE("pkg/a.so,sha256=q,1\n");
 	for (int i = 0; i < 2; i++) {
-		resolve_afresh(f);
+		resolve_uncached(f);
 		assert_int_equal(f->target.state, TARGET_NOT_EXAMINED);
 		assert_true(examined == OBJECTS_EXAMINED_MAX);
 		f->site.objects.payload = "now nobody asks for it";

@@ -1,6 +1,6 @@
 /*
- * test_text.c - what text_oracle.py, which compares the parsers of text with Python, cannot ask:
- * messages, what is left alone on an error, bytes that are no UTF-8, and names in archives.
+ * test_text.c - properties of the text parsers that text_oracle.py cannot compare with Python:
+ * messages, outputs after an error, invalid UTF-8, and names in archives.
  */
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
@@ -35,7 +35,7 @@ static void test_utf8_cut(void **state)
 	        {SLICE("a\xC3\xA9"), 2, 1},
 	        {SLICE("a\xC3\xA9"), 3, 3},
 	        {SLICE("a\xF0\x9F\x98\x80"), 4, 1},
-	        {SLICE("\x80\x80\x80\x80\x80\x80\x80\x80"), 6, 3}, /* no UTF-8 */
+	        {SLICE("\x80\x80\x80\x80\x80\x80\x80\x80"), 6, 3}, /* invalid UTF-8 */
 	        {{0}, 5, 0},
 	};
 
@@ -43,7 +43,7 @@ static void test_utf8_cut(void **state)
 		assert_int_equal(utf8_cut(rows[i].text, rows[i].limit), rows[i].length);
 }
 
-/* A stray byte is not U+0085, nor U+00A0. */
+/* A stray byte is neither U+0085 nor U+00A0. */
 static void test_strip(void **state)
 {
 	assert_true(slice_is_null(unicode_strip((struct slice){0})));
@@ -51,7 +51,7 @@ static void test_strip(void **state)
 	assert_true(slice_equal(unicode_strip(SLICE("\xA0\n")), SLICE("\xA0")));
 }
 
-/* Errors are of one printable line, and not long. */
+/* Errors are one short printable line. */
 static void test_entry_points_errors(void **state)
 {
 	static const char *const rows[][2] = {
@@ -76,7 +76,7 @@ static void test_entry_points_errors(void **state)
 	}
 }
 
-/* In an archive, where the directories before it may have a '-', too. */
+/* In an archive, the parent directories may contain a '-', too. */
 static void test_distname_below(void **state)
 {
 	struct slice stem = {0};
@@ -88,7 +88,7 @@ static void test_distname_below(void **state)
 	assert_false(distname_stem(SLICE("a-1/-1.dist-info"), &stem));
 }
 
-/* Is the first part of a file enough? */
+/* Does the first part of a file contain both fields? */
 static void test_metadata_complete(void **state)
 {
 	static const struct {
@@ -98,7 +98,7 @@ static void test_metadata_complete(void **state)
 	        {"", false},
 	        {"Name: a\nVersion: 1\nSummary: s\n", true},
 	        {"Name: a\nVersion: 1", false},
-	        {"Name: a\nVersion: 1\n", false}, /* it may be continued */
+	        {"Name: a\nVersion: 1\n", false}, /* the field may be continued */
 	        {"Name: a\nVersion: 1\nS", true},
 	        {"Name: a\n\nVersion: 1\n", true},
 	        {"Name: a\nVers", false},
@@ -119,7 +119,7 @@ static void test_metadata_complete(void **state)
 	}
 }
 
-static void test_version_is_left_alone(void **state)
+static void test_version_after_an_error(void **state)
 {
 	int order = 7;
 
@@ -131,4 +131,4 @@ static void test_version_is_left_alone(void **state)
 RUN_TESTS(cmocka_unit_test(test_utf8_next), cmocka_unit_test(test_utf8_cut),
           cmocka_unit_test(test_strip), cmocka_unit_test(test_entry_points_errors),
           cmocka_unit_test(test_distname_below), cmocka_unit_test(test_metadata_complete),
-          cmocka_unit_test(test_version_is_left_alone))
+          cmocka_unit_test(test_version_after_an_error))

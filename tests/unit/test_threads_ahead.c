@@ -1,6 +1,6 @@
 /*
- * test_threads_ahead.c - files that are read several at once come one by one and in order,
- * and a host's threads and signals are as they were.
+ * test_threads_ahead.c - files read ahead concurrently are delivered one by one and in order, and
+ * the host's threads and signals are unaffected.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #define FILES         500
 #define DISTRIBUTIONS 200
 
-static atomic_bool unblocked; /* a thread took signals */
+static atomic_bool unblocked; /* a thread accepts signals */
 
 static size_t count_threads(void)
 {
@@ -36,7 +36,7 @@ static void pause_for(long microseconds)
 	nanosleep(&(struct timespec){.tv_nsec = microseconds * 1000}, NULL);
 }
 
-/* One that was joined is seen for another moment. */
+/* A joined thread remains visible for a moment. */
 static void assert_no_more_threads(size_t before)
 {
 	for (int tries = 0; tries < 5000 && count_threads() != before; tries++)
@@ -44,7 +44,7 @@ static void assert_no_more_threads(size_t before)
 	assert_int_equal(count_threads(), before);
 }
 
-/* Later ones are often ready before earlier ones. */
+/* Later files are often ready before earlier ones. */
 static void read_number(const void *payload, size_t index, struct ahead_file *out)
 {
 	sigset_t blocked;
@@ -84,7 +84,7 @@ static void test_in_order(void **state)
 	assert_false(sigismember(&blocked, SIGUSR1));
 }
 
-static void test_some_are_left_out(void **state)
+static void test_skipped_files(void **state)
 {
 	const int base = 0;
 	size_t before = count_threads();
@@ -140,7 +140,7 @@ static void make_distribution(int number)
 	scratch_directory(path);
 	snprintf(path, sizeof(path), "site/d%d-1.dist-info/entry_points.txt", number);
 	snprintf(text, sizeof(text), "[g]\nn%d = m:f\n", number);
-	if (number % 5 == 0) /* is none at all */
+	if (number % 5 == 0) /* without metadata */
 		scratch_directory(path);
 	else if (number % 3 == 0)
 		scratch_text(path, number % 2 ? text : "broken");
@@ -187,7 +187,7 @@ static void test_slow_directory(void **state)
 	root_record_free(&together);
 }
 
-/* With the first thread, a sanitizer may make one of its own. */
+/* With the first thread, a sanitizer may start one of its own. */
 static void *nothing(void *unused)
 {
 	return unused;
@@ -204,7 +204,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_in_order),
-	        cmocka_unit_test(test_some_are_left_out),
+	        cmocka_unit_test(test_skipped_files),
 	        cmocka_unit_test(test_ended_early),
 	        SCRATCH_TEST(test_slow_directory),
 	};

@@ -1,5 +1,5 @@
 /*
- * test_tree.c - what a tree answers that does little or nothing itself.
+ * test_tree.c - the default implementations of a tree's operations, and scans with failing ones.
  */
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree.h"
@@ -81,7 +81,7 @@ static int give_three(struct tree *tree, tree_each *each, void *payload, struct 
 	return each(payload, SLICE("c-1.dist-info"));
 }
 
-static bool fails; /* what reads and looks, but for c */
+static bool fails; /* all reads but those of c */
 
 static int fail_to_read(struct tree *tree, const struct tree_request *request, struct arena *arena,
                         struct slice *out, struct error *error)
@@ -113,7 +113,7 @@ static void note_unread(void *payload, struct slice directory, const struct erro
 	strncat(letters, directory.ptr, 1);
 }
 
-/* Without anybody who would hear of it, nothing is told of the tree at all. */
+/* Without a callback for unread directories, the whole scan fails. */
 static void test_scan_fails(void **state)
 {
 	struct tree tree = {.operations = &failing, .kind = ROOT_DIRECTORY, .fd = -1};
@@ -132,7 +132,7 @@ static void test_scan_fails(void **state)
 	assert_int_equal(root.distribution_count, 3);
 }
 
-/* What is known stays, what is not is left out; neither is settled. */
+/* Known rows are kept, others are omitted; neither are trusted. */
 static void test_scan_leaves_unread(void **state)
 {
 	struct distribution_record known[] = {
@@ -157,9 +157,9 @@ static void test_scan_leaves_unread(void **state)
 	assert_false(root.settled);
 }
 
-/* --- a tree that can do little --- */
+/* --- a minimal tree --- */
 
-/* A whole scan of a tree that lists and reads, and no more. */
+/* A scan of a tree that implements listing and reading only. */
 static void test_scan_by_defaults(void **state)
 {
 	static const struct tree_operations operations = {.children = give_child, .read = read_one};

@@ -1,7 +1,7 @@
 /*
- * test_writer.c - what is written comes back; and whatever fails on the way, for
- * want of memory, space or rights, the published file is the old one or the new
- * one, whole, and nothing is left beside it.
+ * test_writer.c - a database that was written is read back equal; after any failure of memory, disk
+ * or permissions, the published file is completely the old or completely the new one, and no other
+ * file remains.
  */
 #include "db/writer.h"
 
@@ -22,7 +22,7 @@
 
 #define FILE_NAME "d/e/entry_points.db"
 #define NOBODY    ((uid_t)65534)
-#define STRIDE    7 /* of the failures that stay: SQLite asks for memory often */
+#define STRIDE    7 /* step between failures that persist: SQLite allocates often */
 
 struct fixture {
 	struct writer *writer;
@@ -34,11 +34,8 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
-	*state = f;
-	return f ? 0 : -1;
+	scratch_fixture(state, sizeof(struct fixture));
+	return 0;
 }
 
 static int teardown(void **state)
@@ -52,9 +49,7 @@ static int teardown(void **state)
 	free(f->before);
 	free(f->after);
 	free(f->now);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 static int open_writer(struct fixture *f)
@@ -91,7 +86,7 @@ static const char *dump(struct fixture *f)
 	"    g|native|p.n:entry [x,y]|p.n|entry|x,y|" TARGET                                       \
 	"    |||-|-|-|\n    k|plug|-|-|-|-|" TARGET
 
-/* By position, not by id. */
+/* In order of position, not of id. */
 static void test_round_trip(void **state)
 {
 	struct fixture *f = *state;
@@ -110,8 +105,8 @@ static void test_round_trip(void **state)
 	assert_true(scratch_exists(FILE_NAME ".lock"));
 }
 
-/* By this a reader knows that the file is the very one that was published. */
-static void test_publication(void **state)
+/* A reader identifies the published file by these values. */
+static void test_publication_stamps(void **state)
 {
 	struct fixture *f = *state;
 	struct publication_record said = {.sealed = true};
@@ -131,7 +126,7 @@ static void test_publication(void **state)
 	assert_false(said.sealed);
 }
 
-static void test_roots_have_their_own_ids(void **state)
+static void test_ids_of_roots(void **state)
 {
 	struct fixture *f = *state;
 
@@ -158,7 +153,7 @@ static void test_nothing_without_commit(void **state)
 	assert_int_equal(stat(FILE_NAME, &status), 0);
 	inode = status.st_ino;
 	assert_int_equal(open_writer(f), 0);
-	assert_int_equal(writer_commit(f->writer, 0644, &f->error), 0); /* nothing has changed */
+	assert_int_equal(writer_commit(f->writer, 0644, &f->error), 0); /* no change */
 	assert_int_equal(open_writer(f), 0);
 	assert_int_equal(writer_drop_root(f->writer, 1, &f->error), 0);
 	writer_close(f->writer);
@@ -177,8 +172,8 @@ static int count_root(void *payload, const struct root_record *root)
 	return (int)++*count == 2 ? 17 : 0;
 }
 
-/* Another file system's clock may be ahead or behind: its files are not compared with this one. */
-static void test_time_of_one_file_system(void **state)
+/* Another file system's clock may differ: its files are not compared with this one. */
+static void test_clock_of_another_file_system(void **state)
 {
 	struct fixture *f = *state;
 	struct timespec now, later;
@@ -229,7 +224,7 @@ static void test_find_and_change(void **state)
 	assert_non_null(strstr(f->now, "d0-1.dist-info|d0|D|-|-|-|1048576|2|1|0|1|" STAMPS "  d2"));
 }
 
-/* How many entry points called "native" come from a name that another distribution has, too. */
+/* The number of entry points named "native" whose distribution's name occurs more than once. */
 static size_t count_contested(struct fixture *f)
 {
 	struct reader_row row;
@@ -251,9 +246,9 @@ static void test_contested(void **state)
 
 	store(f, "r", 2);
 	assert_int_equal(count_contested(f), 0);
-	store(f, "s", 2); /* d0 and d1 are there, too */
+	store(f, "s", 2); /* d0 and d1 again */
 	assert_int_equal(count_contested(f), 2);
-	store(f, "t", 5); /* d1, again called d1, d3, d4 */
+	store(f, "t", 5); /* d1, a second d1, d3, d4 */
 	assert_int_equal(count_contested(f), 4);
 	assert_int_equal(open_writer(f), 0);
 	assert_int_equal(writer_drop_root(f->writer, 3, &f->error), 0);
@@ -279,10 +274,10 @@ static void test_locked(void **state)
 	assert_int_equal(writer_open(&options, &second, &f->error), ERROR_BUSY);
 	assert_null(second);
 	assert_non_null(strstr(error_text(&f->error), FILE_NAME));
-	assert_true(scratch_exists(FILE_NAME ".new")); /* the first one's */
+	assert_true(scratch_exists(FILE_NAME ".new")); /* that of the first writer */
 }
 
-/* --- what was there before --- */
+/* --- existing files --- */
 
 static void test_rebuilt_with_its_events(void **state)
 {
@@ -344,7 +339,7 @@ static void test_foreign_files_are_left_alone(void **state)
 
 /* --- failures --- */
 
-/* Afterwards: the old or the new file, and no other. Returns whether it is the new one. */
+/* The old or the new file and no other exists. Returns whether it is the new one. */
 static bool check_published(struct fixture *f, int code)
 {
 	const char *now = dump(f);
@@ -371,6 +366,7 @@ static void prepare(struct fixture *f)
 {
 	restore(f);
 	store(f, "s", 4);
+	free(f->after);
 	f->after = strdup(dump(f));
 	restore(f);
 }
@@ -396,27 +392,19 @@ static void fail_in_turn(struct fixture *f, enum fault fault, bool stay, int exp
 	}
 }
 
-static void test_no_memory_once(void **state)
+static void test_no_memory(void **state)
 {
 	fail_in_turn(*state, FAULT_MEMORY, false, ERROR_NOMEM);
-}
-
-static void test_no_memory_from_then_on(void **state)
-{
 	fail_in_turn(*state, FAULT_MEMORY, true, ERROR_NOMEM);
 }
 
-static void test_system_calls_fail_once(void **state)
+static void test_system_calls_fail(void **state)
 {
 	fail_in_turn(*state, FAULT_SYSTEM, false, ERROR_IO);
-}
-
-static void test_system_calls_fail_from_then_on(void **state)
-{
 	fail_in_turn(*state, FAULT_SYSTEM, true, ERROR_IO);
 }
 
-/* As on a full disk: files may not grow beyond a size. */
+/* A limit on file sizes acts like a full disk. */
 static void test_file_size_limit(void **state)
 {
 	struct fixture *f = *state;
@@ -447,7 +435,7 @@ static int open_and_close(void *payload)
 	return -code;
 }
 
-/* As another user, when the tests run as root, to whom nothing is read-only. */
+/* If the tests run as root, for whom nothing is read-only, act as another user. */
 static void test_read_only_directory(void **state)
 {
 	struct fixture *f = *state;
@@ -461,9 +449,9 @@ static void test_read_only_directory(void **state)
 	assert_int_equal(code, -ERROR_PERMISSION);
 }
 
-/* --- what is in the way --- */
+/* --- obstacles --- */
 
-static void test_lock_is_no_link(void **state)
+static void test_link_in_place_of_the_lock(void **state)
 {
 	struct fixture *f = *state;
 
@@ -475,7 +463,7 @@ static void test_lock_is_no_link(void **state)
 	scratch_check("victim", "precious");
 }
 
-/* Empty directories of these names are removed; what is in others is not ours to remove. */
+/* Empty directories of these names are removed; directories with contents are not. */
 static void test_obstacles(void **state)
 {
 	static const char *const suffixes[] = {".new", ".damaged", ".new-journal"};
@@ -497,8 +485,8 @@ static void test_obstacles(void **state)
 	scratch_check(FILE_NAME ".new/inside", "kept");
 }
 
-/* Where the database should be is something else; in its own place it is set aside. */
-static void test_no_regular_file(void **state)
+/* If the database is not a regular file: in its own place it is set aside. */
+static void test_not_a_regular_file(void **state)
 {
 	struct fixture *f = *state;
 
@@ -520,8 +508,8 @@ static void test_no_regular_file(void **state)
 	scratch_check("victim", "precious");
 }
 
-/* Forged by somebody who may write it: nothing of it comes out as ours, history included. */
-static void test_files_of_others(void **state)
+/* Nothing from a file that another user can write is copied, including its history. */
+static void test_file_of_another_user(void **state)
 {
 	struct fixture *f = *state;
 
@@ -540,7 +528,7 @@ static void test_files_of_others(void **state)
 	assert_true(scratch_exists(FILE_NAME ".damaged"));
 }
 
-/* As root was here before: his lock file, which nobody else may open, is in the way. */
+/* A lock file of root that no other user can open is in the way. */
 static void test_lock_of_root(void **state)
 {
 	struct fixture *f = *state;
@@ -554,12 +542,12 @@ static void test_lock_of_root(void **state)
 	assert_int_equal(scratch_as(NOBODY, open_and_close, f), -ERROR_PERMISSION);
 	assert_int_equal(unlink(FILE_NAME ".lock"), 0);
 	assert_int_equal(scratch_as(NOBODY, open_and_close, f), 0);
-	/* Root leaves what is now another's territory alone. */
+	/* Root does not touch a directory that belongs to another user. */
 	assert_int_equal(open_writer(f), ERROR_PERMISSION);
 	assert_non_null(strstr(error_text(&f->error), "belongs to user 65534"));
 }
 
-/* --- what was not written by us --- */
+/* --- databases not written by entrydb --- */
 
 static void tamper(const char *statements)
 {
@@ -572,7 +560,7 @@ static void tamper(const char *statements)
 	sqlite3_close(db);
 }
 
-/* Each would be a program that runs with our rights, or loses rows: none is believed. */
+/* Each schema would run code with the user's rights, or lose rows: none is accepted. */
 static void test_other_schemas(void **state)
 {
 	static const char *const statements[] = {
@@ -608,7 +596,7 @@ static void test_other_schemas(void **state)
 	}
 }
 
-/* The table of events itself is another one: what it says is not carried over. */
+/* The table of events is another one: its rows are not copied. */
 static void test_other_events(void **state)
 {
 	struct fixture *f = *state;
@@ -623,7 +611,7 @@ static void test_other_events(void **state)
 	assert_non_null(strstr(f->now, "r|1|"));
 }
 
-/* In another order, as after VACUUM, it is the same schema; so it is in WAL mode. */
+/* Another order, as after VACUUM, is the same schema; WAL mode is accepted, too. */
 static void test_harmless_changes(void **state)
 {
 	static const char *const statements[] = {"VACUUM", "PRAGMA journal_mode = WAL"};
@@ -640,7 +628,7 @@ static void test_harmless_changes(void **state)
 	}
 }
 
-/* An index that names a row that is not there would be published again. */
+/* An index with an entry for a missing row would be published again. */
 static void test_broken_index(void **state)
 {
 	struct fixture *f = *state;
@@ -656,8 +644,8 @@ static void test_broken_index(void **state)
 	assert_non_null(strstr(writer_was_rebuilt(f->writer), "damaged"));
 }
 
-/* Nobody would ever drop them, and their places are wanted by others. */
-static void test_rows_that_are_nobodys(void **state)
+/* Orphaned rows would never be deleted and would block the places of others. */
+static void test_orphaned_rows(void **state)
 {
 	static const char *const statements[] = {
 	        "UPDATE root SET id = id + 1",
@@ -685,7 +673,7 @@ static bool stopped(void)
 	return true;
 }
 
-/* A signal ends a writer in the midst of a statement, and nothing has happened. */
+/* A signal interrupts a writer within a statement, without effect on the database. */
 static void test_stopped(void **state)
 {
 	struct fixture *f = *state;
@@ -704,7 +692,7 @@ static void test_stopped(void **state)
 	assert_null(writer_was_rebuilt(f->writer));
 }
 
-/* --- the mark --- */
+/* --- the stale mark --- */
 
 static void test_marked_stale(void **state)
 {
@@ -717,7 +705,7 @@ static void test_marked_stale(void **state)
 	assert_int_equal(publish_mark_stale(FILE_NAME, NULL, &f->error), 0);
 	assert_false(reader_is_current(f->reader));
 	reader_close(f->reader);
-	store(f, "s", 1); /* without having looked at "r" */
+	store(f, "s", 1); /* without scanning "r" */
 	assert_int_equal(reader_open(FILE_NAME, (uid_t)-1, &f->reader, &f->error), 0);
 	assert_true(reader_status(f->reader).is_marked_stale);
 	reader_close(take(f->reader));
@@ -735,8 +723,8 @@ static bool is_marked(void)
 	return publish_is_marked(&status);
 }
 
-/* Of another who gave up waiting for us, and has seen what we have not. */
-static void test_marked_while_we_write(void **state)
+/* Set by a process that gave up waiting for this writer and saw a later change. */
+static void test_marked_while_writing(void **state)
 {
 	struct fixture *f = *state;
 	struct root_record root;
@@ -756,16 +744,15 @@ static void test_marked_while_we_write(void **state)
 	}
 }
 
-RUN_TESTS_AFTER(faults_install(), TEST(test_round_trip), TEST(test_publication),
-                TEST(test_roots_have_their_own_ids), TEST(test_nothing_without_commit),
-                TEST(test_time_of_one_file_system), TEST(test_find_and_change),
+RUN_TESTS_AFTER(faults_install(), TEST(test_round_trip), TEST(test_publication_stamps),
+                TEST(test_ids_of_roots), TEST(test_nothing_without_commit),
+                TEST(test_clock_of_another_file_system), TEST(test_find_and_change),
                 TEST(test_contested), TEST(test_locked), TEST(test_rebuilt_with_its_events),
                 TEST(test_rebuilt_when_truncated), TEST(test_foreign_files_are_left_alone),
-                TEST(test_no_memory_once), TEST(test_no_memory_from_then_on),
-                TEST(test_system_calls_fail_once), TEST(test_system_calls_fail_from_then_on),
-                TEST(test_file_size_limit), TEST(test_read_only_directory),
-                TEST(test_lock_is_no_link), TEST(test_obstacles), TEST(test_no_regular_file),
-                TEST(test_files_of_others), TEST(test_lock_of_root), TEST(test_other_schemas),
+                TEST(test_no_memory), TEST(test_system_calls_fail), TEST(test_file_size_limit),
+                TEST(test_read_only_directory), TEST(test_link_in_place_of_the_lock),
+                TEST(test_obstacles), TEST(test_not_a_regular_file),
+                TEST(test_file_of_another_user), TEST(test_lock_of_root), TEST(test_other_schemas),
                 TEST(test_other_events), TEST(test_harmless_changes), TEST(test_broken_index),
-                TEST(test_rows_that_are_nobodys), TEST(test_stopped), TEST(test_marked_stale),
-                TEST(test_marked_while_we_write))
+                TEST(test_orphaned_rows), TEST(test_stopped), TEST(test_marked_stale),
+                TEST(test_marked_while_writing))

@@ -1,9 +1,8 @@
 /*
- * test_zip.c - what zip_oracle.py, which compares zip.c with Python by many random zips, cannot
- * ask: limits, messages, time, and files that change.
+ * test_zip.c - properties of zip.c that zip_oracle.py, which compares it with Python for many
+ * random zips, cannot test: limits, messages, and files that change.
  */
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <zlib.h>
 
 #include "test.h"
@@ -11,11 +10,9 @@
 #include "db/base/cleanup.h"
 #include "libquery/disk/zip/zip.h"
 
-#define ROOM    ((size_t)4 << 20) /* bytes of the largest zip here */
-#define MANY    20000             /* members of it */
-#define SECONDS 4                 /* of processor time for reading them: 100 times the usual */
+#define ROOM ((size_t)4 << 20) /* bytes of the largest zip here */
 
-/* One zip in the making, and what was opened of it. */
+/* A zip under construction, and its opened form. */
 struct fixture {
 	char bytes[ROOM], directory[ROOM];
 	size_t length, directory_length, count;
@@ -27,11 +24,11 @@ struct fixture {
 /* A member to be written. */
 struct member {
 	const char *name;
-	const char *local_name; /* NULL: the same */
+	const char *local_name; /* NULL: the same name */
 	struct slice data;
 	bool deflate;
 	uint16_t method, flags;
-	uint32_t size; /* declared; 0: the truth */
+	uint32_t size; /* declared; 0: the actual size */
 	uint32_t crc_error;
 };
 
@@ -86,7 +83,7 @@ static struct slice deflated(struct slice data, char *room, size_t size)
 	return (struct slice){room, size - z.avail_out};
 }
 
-/* The fields that both headers share, from the flags to the length of the name. */
+/* The fields common to both headers, from the flags to the length of the name. */
 static void put_common(char *to, size_t *length, const struct member *m, size_t packed,
                        size_t name_length)
 {
@@ -143,7 +140,7 @@ static int reopen(struct fixture *f)
 	return zip_open(f->fd, "some.zip", &f->zip, &f->error);
 }
 
-/* The last member of that name. */
+/* The last member of this name. */
 static struct zip_member find(struct fixture *f, const char *name)
 {
 	for (size_t i = f->zip->count; i-- > 0;)
@@ -215,7 +212,7 @@ static int refuse_third(void *payload, struct slice bytes, struct error *error)
 	return ++*pieces < 3 ? 0 : error_set(error, ERROR_IO, "no room");
 }
 
-/* In pieces, until whoever takes them has enough. */
+/* The member is delivered in pieces until the callback stops it. */
 static void test_unpack(void **state)
 {
 	struct fixture *f = *state;
@@ -241,48 +238,7 @@ static void test_unpack(void **state)
 	}
 }
 
-static void add_many(struct fixture *f)
-{
-	char name[32];
-
-	for (int i = 0; i < MANY; i++) {
-		int length = snprintf(name, sizeof(name), "%d", i);
-
-		add(f, (struct member){.name = name, .data = {name, (size_t)length}});
-	}
-	finish(f);
-	assert_int_equal(reopen(f), 0);
-}
-
-/* Each member holds its own name; how many do not? */
-static size_t read_them_all(const struct zip *zip)
-{
-	size_t wrong = 0;
-
-	for (size_t i = 0; i < zip->count; i++) {
-		const struct zip_member *m = &zip->members[i];
-		struct slice data = {0};
-
-		wrong += zip_read(zip, m, ROOM, &data, NULL) < 0 || !slice_equal(data, m->name);
-		free((char *)data.ptr);
-	}
-	return wrong;
-}
-
-/* SIGPROF ends the program if reading takes time with the square of the members. */
-static void test_many(void **state)
-{
-	struct itimerval limit = {.it_value.tv_sec = SECONDS};
-	struct fixture *f = *state;
-
-	add_many(f);
-	assert_int_equal(setitimer(ITIMER_PROF, &limit, NULL), 0);
-	assert_int_equal(read_them_all(f->zip), 0);
-	limit.it_value.tv_sec = 0;
-	assert_int_equal(setitimer(ITIMER_PROF, &limit, NULL), 0);
-}
-
-/* The file shrinks while it is open: the bytes are gone, the process is not. */
+/* If the file shrinks while it is open, reads fail without killing the process. */
 static void test_shrinks(void **state)
 {
 	struct fixture *f = *state;
@@ -307,5 +263,5 @@ static void test_not_a_file(void **state)
 	zip_close(NULL);
 }
 
-RUN_TESTS(TEST(test_refused_members), TEST(test_limits), TEST(test_unpack), TEST(test_many),
-          TEST(test_shrinks), TEST(test_not_a_file))
+RUN_TESTS(TEST(test_refused_members), TEST(test_limits), TEST(test_unpack), TEST(test_shrinks),
+          TEST(test_not_a_file))

@@ -1,7 +1,9 @@
 /*
- * text_oracle.c - lets text_oracle.py put the parsers of text to the question. Reads
- * "command length\n" and that many bytes, again and again; answers each with one line
- * of words. Bytes are given as 'x' and hexadecimal digits, an absent slice as "-".
+ * text_oracle.c - runs the text parsers for text_oracle.py. Reads "command length
+ " followed by that
+ * many bytes, repeatedly; answers each with one line of words. Bytes are written as 'x' and
+ hexadecimal
+ * digits, an absent slice as "-".
  */
 #include "db/base/sha256.h"
 #include "db/base/unicode.h"
@@ -97,7 +99,7 @@ static void answer_lower(struct slice text)
 	free(out);
 }
 
-/* One digit for each character: 1 space, 2 word, 4 line break, added up. */
+/* One digit for each character, the sum of 1 (space), 2 (word) and 4 (line break). */
 static void answer_classes(struct slice text)
 {
 	const char *at = text.ptr, *end = at + text.len;
@@ -115,7 +117,7 @@ static void answer_valid(struct slice text)
 	printf("%d", utf8_valid(text));
 }
 
-/* Two versions, with a line break between them: -1, 0 or 1, or nothing. */
+/* Two versions, separated by a line break: -1, 0 or 1; empty if invalid. */
 static void answer_versions(struct slice text)
 {
 	const char *middle = memchr(text.ptr, '\n', text.len);
@@ -136,7 +138,7 @@ static void answer_specifiers(struct slice text)
 		                                slice_between(middle + 1, text.ptr + text.len)));
 }
 
-/* In two pieces, as RECORD has it. */
+/* In two pieces; the format is that of RECORD. */
 static void answer_sha256(struct slice text)
 {
 	char base64[SHA256_BASE64_SIZE + 1];

@@ -3,10 +3,10 @@
 
     text_oracle.py PROGRAM [--seed N] [--cases N]
 
-PROGRAM is built from text_oracle.c. Inputs are ROWS, and others that are random and hostile. Characters whose
-properties differ between the Unicode of Python 3.10 (13.0) and later ones are left
-out: they may well differ between the tables and the running Python. Versions are
-compared as packaging compares them, where it is installed, be it as a part of pip.
+PROGRAM is built from text_oracle.c. The inputs are ROWS and random hostile texts. Characters whose
+properties differ between the Unicode of Python 3.10 (13.0) and later versions are excluded, since the
+tables may differ from the running Python. Versions are compared with packaging, if it is installed, be
+it as part of pip.
 """
 
 import argparse
@@ -56,10 +56,10 @@ a7d0-a7d1 a7d3 a7d5-a7d9 a7f2-a7f4 fbc2 fd40-fd4f fdcf fdfe-fdff 10570-1057a 105
 SPACES = '\t \x1f\xa0\u1680\u2000\u200a\u202f\u205f\u3000'
 BREAKS = ['\n', '\r', '\r\n', '\n\r', '\v', '\f', '\x1c', '\x1d', '\x1e', '\x85', '\u2028', '\u2029']
 ODD = '\0\x01\x1f\x7f\u0130\u0131\u03a3\u03c2\u1e9e\u212a\u023a\u0345\u0301\u02b0\u200b\ufeff\xad\'\u1d2c'
-SHORT = 12  # of what a random text is made of, at most
+SHORT = 12  # pieces of a random text at most
 
 
-# What is asked every time: a row for each rule that was met.
+# Inputs that are always tested: a row for each known rule.
 ROWS = {
     'parse-entry-points': [
         '', '[g]\na = b:c\n', '[g]\na = b', '[g]\ra=1\r\nb=2\n\rc=3', '[g]\x0ba=1\x0cb=2\x1cc=3\x1dd=4\x1ee=5',
@@ -118,7 +118,7 @@ def later():
 
 
 def assigned():
-    """All characters that every supported Python knows alike; unassigned and surrogates excluded."""
+    """All characters that every supported Python classifies alike; no unassigned ones, no surrogates."""
     beyond = set(later())
     return [c for c in map(chr, range(sys.maxunicode + 1))
             if unicodedata.category(c) not in ('Cn', 'Cs') and ord(c) not in beyond]
@@ -135,21 +135,21 @@ class Program:
 
 
 def show(text):
-    """As text_oracle.c prints a slice."""
+    """A slice in the output format of text_oracle.c."""
     if text is None:
         return '-'
     return 'x' + text.encode('utf-8', 'surrogateescape').hex()
 
 
 def read_text(data):
-    """As importlib.metadata opens the files it reads."""
+    """Decode as importlib.metadata reads files."""
     return io.TextIOWrapper(io.BytesIO(data), encoding='utf-8').read()
 
 
-# What importlib.metadata says, in the words of text_oracle.c.
+# importlib.metadata's answers in the output format of text_oracle.c.
 
 def line_numbers(text):
-    """The numbers of the lines that are items, or bad; importlib.metadata does not tell them."""
+    """The numbers of the lines with entry points or errors, which importlib.metadata does not report."""
     inside = False
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if line.startswith('[') and line.endswith(']'):
@@ -179,7 +179,7 @@ def python_value(data):
 
 
 class FakePath:
-    """The path entry @root with one child, for Lookup."""
+    """The path entry @root with one child, for importlib.metadata.Lookup."""
 
     def __init__(self, root, child):
         self.root, self.child = root, child
@@ -263,7 +263,7 @@ PYTHON = {
 
 
 class Maker:
-    """Makes the inputs."""
+    """Generates the inputs."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -314,7 +314,7 @@ class Maker:
         return data[:at] + self.random.randbytes(self.random.randrange(1, 4)) + data[at + 1:]
 
     def known_only(self, data):
-        """Without characters that random bytes made and that assigned() leaves out."""
+        """Remove characters that assigned() excludes, which random bytes may form."""
         kept = (c for c in data.decode('utf-8', 'surrogateescape') if c in self.known or '\udc80' <= c <= '\udcff')
         return ''.join(kept).encode('utf-8', 'surrogateescape')
 
@@ -349,7 +349,7 @@ class Maker:
         return ''.join(map(self.random.choice, choices)) + self.random.choice(['', '', '', '', ' ', '.', 'x'])
 
     def two_versions(self):
-        """Near misses, too; often of one release."""
+        """Near misses included; often of the same release."""
         releases = [''.join(map(self.random.choice, self.RELEASE)) for _ in range(2)]
         if self.random.random() < 0.5:
             releases[1] = releases[0]
@@ -365,7 +365,7 @@ class Maker:
         MAKERS['versions'] = two_versions
 
     def always(self):
-        """The rows, each pair of versions, texts of each length, and every character, alone and where a sigma sees it."""
+        """ROWS, pairs of versions, texts of every length, and every character, alone and beside a sigma."""
         for command, texts in ROWS.items():
             for text in texts:
                 yield command, text.encode('utf-8', 'surrogateescape')
@@ -376,7 +376,7 @@ class Maker:
         sound = [text for text in VERSIONS if is_specifier(f'=={text}') and '\t' not in text] if specifiers else ()
         for version, wanted in itertools.product(sound, sound):
             for form in ('=={}', '!={}', '<={}', '>={}', '<{}', '>{}', '~={}', '~={}.1', '=={}.*', '!= {}.*', '>=1,<{}'):
-                # Releases of packaging differ in what ">1.0a1" says of 1.0a1.post1, say.
+                # Releases of packaging differ, for example in whether ">1.0a1" contains 1.0a1.post1.
                 disputed = form[0] in '<>~' and not re.fullmatch(r'[\d.!]+', wanted)
                 if is_specifier(form.format(wanted)) and not disputed:
                     yield 'specifiers', f'{version}\n{form.format(wanted)}'.encode()
@@ -386,12 +386,12 @@ class Maker:
 
 
 def compare(program, cases):
-    """The differences, as (command, data, importlib.metadata's answer, ours)."""
+    """The differences, as (command, data, importlib.metadata's answer, entrydb's)."""
     for command, data in cases:
         expected = PYTHON[command](data)
         answer = program.ask(command, data)
         if command == 'names' and answer[0] == '0':
-            answer[3] = '-'  # the key of what is no distribution is nobody's concern
+            answer[3] = '-'  # the key of a name that is not a distribution does not matter
         if answer != expected:
             yield command, data, expected, answer
 

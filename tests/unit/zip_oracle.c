@@ -1,6 +1,6 @@
 /*
- * zip_oracle.c - prints what zip.c sees in each file it is given, for
- * zip_oracle.py to compare with Python's zipfile. One line a fact:
+ * zip_oracle.c - prints zip.c's view of the given files for zip_oracle.py, which compares it with
+ * Python's zipfile. One fact per line:
  *
  *   open ok | open error MESSAGE
  *   name HEX            each member, in order
@@ -14,7 +14,7 @@
 #include "db/base/cleanup.h"
 #include "libquery/disk/zip/zip.h"
 
-#define READ_MAX ((size_t)16 << 20) /* bytes of a member; zip_oracle.py knows it too */
+#define READ_MAX ((size_t)16 << 20) /* bytes of a member; the same as in zip_oracle.py */
 
 static void print_hex(const char *what, struct slice s)
 {
@@ -24,7 +24,7 @@ static void print_hex(const char *what, struct slice s)
 	putchar('\n');
 }
 
-/* A message names members, whose names may hold anything. */
+/* A message may contain names of members, with any bytes. */
 static void print_message(const char *message)
 {
 	for (; *message; message++)

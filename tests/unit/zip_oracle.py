@@ -2,13 +2,12 @@
 
 usage: zip_oracle.py PROGRAM [--seed N] [--cases N]
 
-PROGRAM is the one built from zip_oracle.c. Random zips are made, by zipfile and
-by hand, some then damaged; for each, both must agree on whether it opens, on
-the names in order, on the bytes of every member, or that it cannot be read, and
-on x.dist-info/entry_points.txt. Prints the seed and the number of cases; the
-exit status is 1 at the first difference, and the zip is kept.
+PROGRAM is built from zip_oracle.c. Random zips are created by zipfile and by hand, and some are then
+damaged. For each, both must agree on whether it opens, on the order of the names, on the bytes of every
+member or that it cannot be read, and on x.dist-info/entry_points.txt. Prints the seed and the number of
+cases. At the first difference, the zip is kept and the exit status is 1.
 
-Known differences, all of them allowed for below and counted:
+Known differences, each allowed for below and counted:
   method      bzip2 and lzma members: Python reads them, zip.c does not
   limit       a declared size beyond READ_MAX: Python reads what there is
   expands     more data than declared: Python cuts it off, zip.c refuses it
@@ -85,7 +84,7 @@ def comment_of(rng):
 
 
 def raw_name(rng):
-    """Bytes of a name and the flags under which it may stand."""
+    """The bytes of a name, and the flags that it may be stored with."""
     name = rng.choice(NAMES)
     kind = rng.randrange(7)
     if kind == 0:
@@ -195,7 +194,7 @@ def by_hand(rng):
 
 
 def damage(rng, zip_bytes):
-    """A prefix, a cut, flipped or inserted bytes, anywhere or in the directory."""
+    """Add a prefix, truncate, or flip or insert bytes, anywhere or in the directory."""
     data = bytearray(zip_bytes)
     for _ in range(rng.choice([0, 0, 0, 1, 1, 2])):
         kind = rng.randrange(7)
@@ -233,7 +232,7 @@ def read(zf, info):
 
 
 def expected(path):
-    """None where ZipFile() raises, else infos and for each the bytes or the exception."""
+    """None if ZipFile() raises, else the infos and for each the bytes or the exception."""
     try:
         zf = zipfile.ZipFile(path)
     except Exception:
@@ -266,7 +265,7 @@ def content(line):
 
 
 def excuse(infos, info, theirs, ours):
-    """Which known difference explains that the contents differ; None: no one."""
+    """The known difference that explains why the contents differ; None if there is none."""
     equal = [i for i in infos if i.header_offset == info.header_offset]
     if isinstance(ours, str) and isinstance(theirs, bytes):
         if "is not supported" in ours and info.compress_type in (12, 14):
@@ -283,7 +282,7 @@ def excuse(infos, info, theirs, ours):
 
 
 def compare(path, lines, excused):
-    """What differs, or None."""
+    """A description of the difference, or None."""
     theirs, ours = expected(path), parse(lines)
     if theirs is None or ours is None:
         if (theirs is None) == (ours is None):

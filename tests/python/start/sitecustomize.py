@@ -1,8 +1,7 @@
-"""Accelerates every interpreter that has this directory on its PYTHONPATH.
+"""Accelerates every interpreter with this directory on its PYTHONPATH, without changes to programs.
 
-So programs need not be changed. Where ENTRYDB_TEST_REPORT names a file, a process that
-asked for entry points appends a line of JSON to it when it ends: how often the database
-answered, and how often importlib.metadata did.
+If ENTRYDB_TEST_REPORT names a file, each process that queried entry points appends a line of JSON to it
+when it exits: the number of answers from the database and from importlib.metadata.
 """
 
 import os

@@ -1,5 +1,5 @@
 /*
- * host.cpp - a program of libtorch that finds a device by its entry point, without Python.
+ * host.cpp - a libtorch program that finds a device by its entry point, without Python.
  *
  * usage: host SITE_DIRECTORY
  */
@@ -15,7 +15,7 @@
 namespace
 {
 
-/* Calls the first plugin of that group and name, found in that directory. */
+/* Call the plugin with that group and name in that directory. */
 bool register_device(const char *site, const char *group, const char *name)
 {
 	entrydb_error error = ENTRYDB_ERROR_INIT;

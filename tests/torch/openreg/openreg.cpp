@@ -1,9 +1,9 @@
 /*
- * openreg.cpp - a device for torch, in the small.
+ * openreg.cpp - a minimal torch device.
  *
- * Its memory is the machine's own; for torch it is another device all the same. What this
- * does not implement is computed on the CPU. Nothing here needs Python: a program in C++
- * that finds openreg_register() by an entry point has the device, too.
+ * Its memory is the machine's own, but a separate device to torch. Operators that it does not
+ * implement are computed on the CPU. It does not need Python: a C++ program that finds
+ * openreg_register() by an entry point has the device, too.
  */
 #include <cstdlib>
 
@@ -40,7 +40,7 @@ struct Memory final : c10::Allocator {
 
 Memory memory;
 
-/* One device, and one stream of it. */
+/* One device with one stream. */
 struct Guard final : c10::impl::DeviceGuardImplInterface {
 	c10::DeviceType type() const override
 	{
@@ -92,7 +92,7 @@ at::Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride,
 	        c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::dtype_or_default(dtype));
 }
 
-/* The same memory, as a tensor of the CPU. */
+/* The same memory as a CPU tensor. */
 at::Tensor on_cpu(const at::Tensor &tensor)
 {
 	return at::from_blob(tensor.data_ptr(), tensor.sizes(), tensor.strides(),

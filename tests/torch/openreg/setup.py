@@ -1,10 +1,10 @@
-"""The wheel of a device for torch, as its tutorial has it: a library, built against the torch
-that is installed, and an entry point. A second one, in another group, leads to the library
-itself, for programs without Python."""
+"""The wheel of a torch device, as in torch's tutorial: a library built against the installed torch, and an
+entry point. A second entry point, in another group, names the library itself for programs without
+Python."""
 
 import os
 
-# As torch's own OpenReg does: an older one that is installed would be loaded from here, half built.
+# As in torch's own OpenReg: an installed older version would be loaded from here, half built.
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 
 from setuptools import setup
@@ -14,7 +14,7 @@ setup(
     name="torch-openreg",
     version=os.environ["OPENREG_VERSION"],
     packages=["torch_openreg"],
-    # Without torch_python, which is what py_limited_api means to it.
+    # py_limited_api means: without torch_python.
     ext_modules=[CppExtension("torch_openreg.libopenreg", ["openreg.cpp"], py_limited_api=True,
                               extra_compile_args=["-O0"])],
     cmdclass={"build_ext": BuildExtension.with_options(no_python_abi_suffix=True, use_ninja=False)},

@@ -1,6 +1,6 @@
 /*
- * registry.c - does what is asked of it with libentrydb's registry and autoload, a line of
- * the input at a time, and writes a line on each, as registry.py does with torch's.
+ * registry.c - executes commands, one per input line, with libentrydb's registry and autoload, and
+ * writes a line about each, like registry.py with torch's.
  *
  * usage: registry SITE_DIRECTORY
  */
@@ -23,7 +23,7 @@ static void tell(entrydb_error *error)
 	entrydb_error_clear(error);
 }
 
-/* What a name stands for is text here; it is kept for as long as this runs. */
+/* Registered objects are texts here, which are kept until the program ends. */
 static int register_one(entrydb_registry *registry, char *words, entrydb_error *error)
 {
 	char *name = strsep(&words, " ");

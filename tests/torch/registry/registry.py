@@ -1,16 +1,16 @@
-"""Does what is asked of it with torch's own registry and autoload; see registry.c."""
+"""Executes commands with torch's own registry and autoload; see registry.c."""
 
 import os
 import sys
 
-os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # until it is switched
+os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # until the command "switch"
 import torch
 from torch._dynamo import list_backends, register_backend
 from torch._dynamo.backends.registry import lookup_backend
 from torch._dynamo.exc import InvalidBackend
 
 SWITCH = "TORCH_DEVICE_BACKEND_AUTOLOAD"
-OURS = set(sys.argv[1:])  # torch brings others
+OURS = set(sys.argv[1:])  # torch has others
 
 
 def register(name, tags=""):
