@@ -217,16 +217,23 @@ int image_add(const struct options *options, const char *path, struct error *err
 int image_forget(const struct options *options, const char *path, struct error *error)
 {
 	CLEANUP(kept_end) struct kept kept = {0};
-	const char *gone;
+	CLEANUP(cleanup_free) char *parent = NULL;
+	CLEANUP(cleanup_close) int fd = -1;
+	struct slice gone;
 	int code = kept_find(path, options->platform, &kept, error);
 
 	if (code < 0)
 		return code == ERROR_NOTFOUND ? 0 : code;
-	gone = options->platform ? kept.place : kept.directory;
-	if (access(gone, F_OK) != 0)
+	gone = slice_of(options->platform ? kept.place : kept.directory);
+	if (access(gone.ptr, F_OK) != 0)
 		return 0;
-	if (unpack_remove(AT_FDCWD, gone) != 0)
-		return error_errno(error, errno, "cannot remove %s", gone);
+	parent = strndup(gone.ptr, path_directory(gone).len);
+	code = parent ? safe_directory_open(parent, NULL, SAFE_EXISTING, &fd, error)
+	              : error_nomem(error);
+	if (code < 0)
+		return code;
+	if (unpack_remove(fd, path_base(gone).ptr) != 0)
+		return error_errno(error, errno, "cannot remove %s", gone.ptr);
 	rmdir(kept.directory);
 	return 1;
 }

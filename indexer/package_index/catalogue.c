@@ -180,6 +180,7 @@ static int publish(struct edit *edit, void *payload, struct error *error)
 	struct root_record *root = &all->root;
 	int code;
 
+	edit->mode &= S_IRUSR | S_IWUSR; /* the URL of an index may contain a token */
 	root_record_free(root);
 	*root = (struct root_record){0};
 	code = reader_root(writer_reader(edit->writer), slice_of(all->index), root, error);

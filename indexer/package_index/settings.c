@@ -11,6 +11,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
@@ -23,7 +24,8 @@ static const struct {
                      {"extra-index-url", "PIP_EXTRA_INDEX_URL"},
                      {"proxy", "PIP_PROXY"},
                      {"cert", "PIP_CERT"},
-                     {"client-cert", "PIP_CLIENT_CERT"}};
+                     {"client-cert", "PIP_CLIENT_CERT"},
+                     {"netrc", "NETRC"}};
 
 /* What a later file sets replaces what an earlier one has set, section by section. */
 enum section { SECTION_OTHER = -1, SECTION_GLOBAL, SECTION_INSTALL, SECTIONS };
@@ -161,6 +163,24 @@ static int read_files(struct reading *reading, struct error *error)
 	return code;
 }
 
+/* libcurl opens the file by its name, so nobody else may be able to replace it. */
+static int find_netrc(char **netrc, struct error *error)
+{
+	const char *home = trust_environment("HOME");
+	CLEANUP(error_clear) struct error why = {0};
+	struct stat status;
+	int code;
+
+	if (!*netrc && home && *home && !(*netrc = text_format("%s/.netrc", home)))
+		return error_nomem(error);
+	code = *netrc ? safe_believe(*netrc, NULL, TRUST_NO_OTHER, &status, &why) : 0;
+	if (code < 0 && code != ERROR_NOTFOUND)
+		return error_move(error, &why);
+	if (*netrc && (code < 0 || !S_ISREG(status.st_mode)))
+		free(take(*netrc));
+	return 0;
+}
+
 int settings_read(struct settings *out, struct error *error)
 {
 	struct reading reading = {0};
@@ -176,5 +196,7 @@ int settings_read(struct settings *out, struct error *error)
 		        *install ? take(*install) : take(reading.values[SECTION_GLOBAL][i]);
 		free(reading.values[SECTION_GLOBAL][i]);
 	}
-	return code < 0 ? code : reading.failed ? error_nomem(error) : 0;
+	if (code == 0 && reading.failed)
+		code = error_nomem(error);
+	return code < 0 ? code : find_netrc(&out->values[SETTING_NETRC], error);
 }

@@ -18,6 +18,7 @@ enum setting {
 	SETTING_PROXY,
 	SETTING_CERTIFICATES, /* cert: a file */
 	SETTING_CLIENT,       /* client-cert: a file */
+	SETTING_NETRC,        /* $NETRC, else ~/.netrc: a file that exists and is trusted */
 	SETTINGS
 };
 
@@ -25,7 +26,7 @@ struct settings {
 	char *values[SETTINGS]; /* malloc'd; NULL: not set */
 };
 
-/* ERROR_PERMISSION: others can write one of pip's files; or a failure. */
+/* ERROR_PERMISSION: others can write one of pip's files, or the netrc file; or a failure. */
 int settings_read(struct settings *out, struct error *error);
 void settings_free(struct settings *settings);
 

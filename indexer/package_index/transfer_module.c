@@ -212,7 +212,10 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
-	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+	if (settings[SETTING_NETRC]) {
+		curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+		curl_easy_setopt(easy, CURLOPT_NETRC_FILE, settings[SETTING_NETRC]);
+	}
 	curl_easy_setopt(easy, CURLOPT_RANGE, request->range);
 	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, request->range ? NULL : "");
 	if (transfer->is_of_index) {

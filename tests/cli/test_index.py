@@ -411,6 +411,7 @@ class Settings(IndexTest):
             if os.path.isfile(f"{self.top}/{file}") and file != "pip.conf":
                 self.assertNotIn(b"s3cret", support.read_bytes(f"{self.top}/{file}"), file)
         self.assertNotIn("s3cret", reply.err)
+        self.assertEqual(os.stat(self.catalogue).st_mode & 0o777, 0o600)
         self.assertIn("no index is configured", self.configured().err)
         self.assertEqual(self.run_program("add", "--index").status, USAGE)
 
@@ -418,6 +419,11 @@ class Settings(IndexTest):
         self.add("a", status=COULD_NOT)
         support.write(f"{self.home}/.netrc", "machine 127.0.0.1 login me password s3cret/@\n")
         self.add("a")
+        os.chmod(f"{self.home}/.netrc", 0o666)
+        self.assertIn("others may write", self.add("a", status=COULD_NOT).err)
+        os.unlink(f"{self.home}/.netrc")
+        os.mkfifo(f"{self.home}/.netrc")
+        self.assertIn("user or password", self.add("b", status=COULD_NOT).err)
         os.unlink(f"{self.home}/.netrc")
         other = Index(self)
         other.add("b")
@@ -425,7 +431,6 @@ class Settings(IndexTest):
         self.add("b", url=self.index.url.replace("//", "//me:s3cret%2F%40@"))
         self.assertTrue(other.requests)
         self.assertFalse(any("Authorization" in headers for _, headers in other.requests))
-
 
     def test_certificates(self):
         """An https index that requires a client certificate; its links to http are refused."""
