@@ -594,7 +594,9 @@ typedef struct entrydb_names entrydb_names;       /* an immutable list of names 
  * Open a registry of plugins: those registered in this process, and those installed as entry points
  * of @group that policy allows. @load are the options for loading the latter, or NULL; they are
  * copied. @db and @load->payload must outlive the registry. Close *out with
- * entrydb_registry_close(). Since 0.1.
+ * entrydb_registry_close().
+ *
+ * ENTRYDB_EINVAL: the options have another size than this library's. Since 0.1.
  */
 ENTRYDB_API int entrydb_registry_open(entrydb *db, const char *group,
                                       const entrydb_load_options *load, entrydb_registry **out,

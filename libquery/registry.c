@@ -109,8 +109,11 @@ static int discover(entrydb_registry *registry, struct error *error)
 int entrydb_registry_open(entrydb *db, const char *group, const entrydb_load_options *load,
                           entrydb_registry **out, entrydb_error *error)
 {
-	entrydb_registry *registry = calloc(1, sizeof(*registry));
+	entrydb_registry *registry;
 
+	if (load && load->size != sizeof(*load))
+		return error_options(error_inside(error), "ENTRYDB_LOAD_OPTIONS_INIT");
+	registry = calloc(1, sizeof(*registry));
 	if (registry)
 		registry->group = strdup(group);
 	if (!registry || !registry->group) {

@@ -196,6 +196,18 @@ static void test_priority(void **state)
 	assert_int_equal(site_call(look_up(site, "lacking")), 42);
 }
 
+static void test_options_of_another_size(void **state)
+{
+	struct site *site = *state;
+	entrydb_load_options options = ENTRYDB_LOAD_OPTIONS_INIT;
+	entrydb_registry *out = NULL;
+
+	options.size--;
+	assert_int_equal(entrydb_registry_open(site->db, "g", &options, &out, NULL),
+	                 ENTRYDB_EINVAL);
+	assert_null(out);
+}
+
 static void *look_up_often(void *payload)
 {
 	void *object = NULL;
@@ -361,6 +373,7 @@ RUN_TESTS(TEST(test_names_are_sorted_and_filtered), TEST(test_duplicates),
           TEST(test_registered_names_come_first), TEST(test_look_up_loads),
           TEST(test_unknown_names), TEST(test_failure_is_not_cached),
           TEST(test_later_installations_are_ignored), TEST(test_policy), TEST(test_priority),
-          TEST(test_threads), TEST(test_autoload_stops_at_the_first_failure),
-          TEST(test_autoload_collects_all), TEST(test_autoload_selected),
-          TEST(test_autoload_variable), TEST(test_autoload_order), TEST(test_autoload_default_call))
+          TEST(test_options_of_another_size), TEST(test_threads),
+          TEST(test_autoload_stops_at_the_first_failure), TEST(test_autoload_collects_all),
+          TEST(test_autoload_selected), TEST(test_autoload_variable), TEST(test_autoload_order),
+          TEST(test_autoload_default_call))
