@@ -38,7 +38,6 @@ def place(package, site, python):
                     *(f"{site}/{name}" for name in MODULES)], check=True)
 
 
-def switch_on(python, file="entrydb.pth"):
-    """As a user does, by one of the two files."""
-    subprocess.run([python, "-I", "-m", "entrydb", "on", *(["--sitecustomize"] if file.endswith(".py") else [])],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def switch_on(python):
+    subprocess.run([python, "-I", "-m", "entrydb", "on"], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)

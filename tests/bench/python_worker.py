@@ -9,7 +9,7 @@ package entrydb lies. The kinds, each with a first and a second question:
   python        import importlib.metadata; importlib.metadata.entry_points(group=GROUP)
   python-call   the same, the import not counted
   accelerated   the same after entrydb.accelerate()
-  lazy          the same after what entrydb.pth does: no part of the package is imported yet
+  lazy          the same after what sitecustomize.py does: no part of the package is imported yet
   walk          for each of distributions(): what is of GROUP in its entry_points
   walk-accelerated  the same after entrydb.accelerate()
 
