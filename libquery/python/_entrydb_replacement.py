@@ -1,83 +1,77 @@
-"""What stands in a metadata module, as its own function and property, while entrydb is on.
+"""What stands in a metadata module, as its own functions and properties, while entrydb is on.
 
-Loaded by _entrydb_site when the program imports such a module, which may never be asked
-anything: so this module, too, is small, and each function in it costs. entrydb/_connecting.py, loaded
-by the first question, asks the package, and loads that when it is worth it.
+Loaded by _entrydb_site when the program imports such a module, which may never be asked anything:
+so each function costs, and a class ten times as much. entrydb/_connecting.py, loaded by the first
+question, asks the package, and loads that when it is worth it.
 """
 
 import _frozen_importlib as bootstrap
 import _frozen_importlib_external as external
-import _thread
-import os
 import sys
-from _weakref import ref
+from _thread import allocate_lock
 
 worth = 70                   # distributions that Python reads as fast as entrydb is loaded
-HOME = os.path.dirname(__file__) + "/entrydb"
+HOME = __file__.rpartition("/")[0] + "/entrydb"
 itself = sys.modules[__name__]  # whatever a program drops from there
 METADATA = ("importlib.metadata", "importlib_metadata")
 VARIABLE = 4 | 8             # of a code object: inspect.CO_VARARGS, CO_VARKEYWORDS
-connecting = _thread.allocate_lock()
-replacements = {}            # by the name of the metadata module
+connecting = allocate_lock()
+replacements = {}            # by the name of a metadata module: (it, parts, begin), see replace_in()
 refreshes = False
-hook = None                  # of _entrydb_site
 
 
-class Replacement:
-    """A metadata module's own function and property, and those put in their place.
+def replace_in(module):
+    """Put functions and properties into a module, in the place of its own. They stay ordinary
+    attributes, which may be replaced once more and put back."""
+    kind = module.Distribution
+    own_function, own_distribution = module.entry_points, module.distribution
+    parts = {}     # by (class or "", name): its owner, what stood there, and ours
+    asked = None   # a Connecting, from the first question on
 
-    Both stay ordinary attributes, which may be replaced once more and put back. The
-    real work is in entrydb._connecting, whose class this object gets, and entrydb._accelerated.
-    """
-
-    home = itself
-    complete = False
-    read = 0  # distributions: by Python so far
-
-    def __init__(self, module):
-        self.module = module
-        self.active = True
-        self.ask = self.own_new = None
-        self.parts = {}             # by (class or "", name): its owner, what stood there, and ours
-        self.function = self.add("", "entry_points", make_function)
-        self.property = self.add("Distribution", "entry_points", make_entry_points)
-        self.add("", "distribution", make_distribution)
-        for which, name in enumerate(("name", "version")):  # of a distribution's METADATA
-            self.add("Distribution", name, make_header, which)
-        replacements[module.__name__] = self
-        self.put()
-
-    def add(self, place, name, make, *more):
-        owner = getattr(self.module, place) if place else self.module
-        theirs = vars(owner)[name]
-        self.parts[place, name] = owner, theirs, make(self, theirs, *more)
-        return theirs
-
-    def put(self):
-        for (_, name), (owner, _, ours) in self.parts.items():
-            setattr(owner, name, ours)
-
-    def is_complete(self):
-        """Has it all its methods? See connect() there."""
-        if not self.complete and connecting.acquire(False):
+    def begin():
+        """The Connecting; None where there can be none yet."""
+        nonlocal asked
+        if not asked and connecting.acquire(False):
             try:
-                submodule("_connecting").complete(self)
+                asked = submodule("_connecting").Connecting(itself, module, parts)
             except Exception:  # half uninstalled, say: the program must not suffer
                 pass
             finally:
                 connecting.release()
-        return self.complete
+        return asked
 
-
-def make_function(replacement, own):
     def entry_points(**params):
-        if replacement.active and (replacement.ask or replacement.is_complete()):
-            return (replacement.ask or replacement.ask_first)(params)
-        return own(**params)
+        to = asked or begin()
+        return (to.ask or to.ask_first)(params) if to and to.active else own_function(**params)
 
-    function = entry_points if takes_the_same(own, entry_points) \
-        else submodule("_connecting").with_any_arguments(own, entry_points)
-    return looking_like(own, function)
+    def distribution(distribution_name):
+        to = asked or begin()
+        return to and to.active and to.find(distribution_name) or own_distribution(distribution_name)
+
+    def put_getter(name):
+        stood = vars(kind)[name]
+        own = stood.fget if type(stood) is property else None
+        if type(own) is not type(begin):
+            own = submodule("_connecting").getter_of(stood)
+
+        def getter(self):
+            to = asked or begin()
+            found = to.read_part(name, self) if to and to.active else None
+            return own(self) if found is None else found
+
+        parts["Distribution", name] = kind, stood, property(looking_like(own, getter), doc=stood.__doc__)
+
+    if not takes_the_same(own_function, entry_points):
+        entry_points = submodule("_connecting").with_any_arguments(own_function, entry_points)
+    parts["", "entry_points"] = module, own_function, looking_like(own_function, entry_points)
+    if takes_the_same(own_distribution, distribution):
+        parts["", "distribution"] = module, own_distribution, looking_like(own_distribution, distribution)
+    put_getter("entry_points")
+    put_getter("name")
+    put_getter("version")
+    replacements[module.__name__] = module, parts, begin
+    for (_, name), (owner, _, ours) in parts.items():
+        setattr(owner, name, ours)
 
 
 def takes_the_same(own, function):
@@ -96,42 +90,6 @@ def looking_like(own, function):
         setattr(function, name, getattr(own, name))
     function.__wrapped__ = own
     return function
-
-
-def make_entry_points(replacement, found):
-    own = found.fget if type(found) is property else None
-    if type(own) is not type(looking_like):
-        own = submodule("_connecting").getter_of(found)
-
-    def entry_points(self):
-        if replacement.active and (replacement.ask or replacement.is_complete()
-                                   and replacement.is_reading_worth_it() and replacement.connect()):
-            return replacement.ask_distribution(self)
-        return own(self)
-
-    return property(looking_like(own, entry_points), doc=found.__doc__)
-
-
-def make_distribution(replacement, own):
-    def distribution(distribution_name):
-        ask = replacement.active and replacement.is_complete() and replacement.can_find()
-        found = ask and ask(distribution_name)
-        return found or own(distribution_name)
-
-    return looking_like(own, distribution) if takes_the_same(own, distribution) else own
-
-
-def make_header(replacement, found, which):
-    own = found.fget if type(found) is property else None
-    if type(own) is not type(looking_like):
-        own = submodule("_connecting").getter_of(found)
-
-    def header(self):
-        ask = replacement.active and replacement.is_complete() and replacement.can_read()
-        value = ask and ask(self, which)
-        return value or own(self)
-
-    return property(looking_like(own, header), doc=found.__doc__)
 
 
 def submodule(name):
@@ -173,14 +131,7 @@ class Execution:
             vars(self.loader).pop("exec_module", None)
         type(self.loader).exec_module(self.loader, module)
         if module.__name__ in METADATA:
-            replace_in(module)
-
-
-def begin(watcher):
-    """Called by _entrydb_site, whose hook carries all state."""
-    global hook, refreshes
-    hook, refreshes = watcher, watcher.refreshes
-    watcher.rest = ref(itself)
+            replace_if_known(module)
 
 
 def found(name, spec):
@@ -194,9 +145,10 @@ def found(name, spec):
         loader.exec_module = Execution(loader)
 
 
-def replace_in(module):
-    """A module that does not look like the ones known is left as it is."""
+def replace_if_known(module):
+    """Once. A module that does not look like the ones known is left as it is."""
     try:
-        Replacement(module)
+        if replacements.get(module.__name__, [None])[0] is not module:
+            replace_in(module)
     except Exception:
         pass

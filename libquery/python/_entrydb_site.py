@@ -1,91 +1,90 @@
 """Runs at the start of each interpreter of an environment that entrydb is switched on in.
 
 sitecustomize.py begins with this module, or entrydb.pth imports it; from Python 3.15 on
-entrydb.start calls a function. Each start pays for each function that stands here, and each import
-would for a finder in sys.meta_path: so they are few, and what is watched are the few directories
-that matter. The rest, _entrydb_replacement.py, is loaded when the program imports what it is about.
+entrydb.start calls a function. Each start pays for each function that stands here: so they are few,
+and imports pay nothing. The finders of the few directories where a module that matters may be found
+say what they have found; _entrydb_replacement.py is loaded when that is such a module.
 
-A program may drop or reload any module, this one too, and leave its hook in sys.path_hooks. So
-what is used later is bound here, and the hook carries all state.
+A program may drop or reload any module, this one too. So the finders carry all state.
 """
 
-import _frozen_importlib as bootstrap
-import _frozen_importlib_external as external
 import os
 import sys
+from _frozen_importlib_external import PathFinder, SourceFileLoader
+from _weakref import ref
 from posix import access
 
+LIBRARY = getattr(os, "__file__", "").rpartition("/")[0] + "/importlib"
+METADATA = "importlib.metadata", "importlib_metadata"
+WATCHED = {*METADATA, "pip._internal.commands.install", "pip._internal.commands.uninstall"}
 
-def watcher(path, finder=None):
-    """A path hook: what another one makes for a directory where a module is looked for that
-    matters tells what it finds. finder: where it is made already."""
-    try:
-        is_watched = path.endswith(("/importlib", "/pip/_internal/commands")) \
-            or path in sys.path and access(path + "/importlib_metadata", 0)
-    except Exception:  # not a str, or not one for the file system; a program's own sys.path
-        is_watched = False
-    for hook in tuple(sys.path_hooks) if is_watched and not finder else ():
-        try:
-            finder = finder or not is_watcher(hook) and hook(path)
-        except ImportError:
-            pass
-    if not finder:
-        raise ImportError
-    if not is_watched or "find_spec" in getattr(finder, "__dict__", ("find_spec",)):
-        return finder
+
+def watch(directory, state):
+    """Have the finder of a directory say what it finds, unless it does so already, or some other
+    program has changed it."""
+    finder = PathFinder._path_importer_cache(directory)
+    if "find_spec" in getattr(finder, "__dict__", ("find_spec",)):
+        return
+    own = ref(finder)  # a cycle would cost Python time at its end
 
     def find_spec(name, target=None):
+        finder = own()
         spec = type(finder).find_spec(finder, name, target)
-        if spec and name in {"importlib.metadata", "importlib_metadata", "pip._internal.commands.install",
-                             "pip._internal.commands.uninstall"}:
+        if spec and name in WATCHED:
             try:
-                rest().found(name, spec)
+                rest(state).found(name, spec)
             except Exception:  # half uninstalled, say: the program must not suffer
                 pass
         return spec
 
-    find_spec.is_entrydb = True
+    find_spec.entrydb = state
     finder.find_spec = find_spec
-    return finder
 
 
-watcher.is_entrydb = True    # whichever copy of this module has made it
-watcher.rest = None          # a weak reference: some versions keep sys.path_hooks to their very end
-watcher.refreshes = False
+def begun():
+    """The state that the finders share; None before start()."""
+    finder = getattr(sys.path_importer_cache.get(LIBRARY), "__dict__", {})
+    return getattr(finder.get("find_spec"), "entrydb", None)
 
 
-def is_watcher(hook):
-    return type(hook) is type(is_watcher) and "is_entrydb" in hook.__dict__
-
-
-def rest():
-    """From beside this file, whatever sys.path is; once. Of the watcher that is at work."""
-    own = next(filter(is_watcher, sys.path_hooks), watcher)
+def rest(state=None):
+    """The module _entrydb_replacement, loaded once, from beside this file whatever sys.path is. The
+    import system would spend as long on it as the module itself takes."""
+    state = state or begun() or {}
     name = "_entrydb_replacement"
-    found = own.rest and own.rest()
+    found = state.get("rest") or sys.modules.get(name)
     if not found:
-        home = os.path.dirname(os.path.abspath(__file__))
+        found = type(sys)(name)
+        found.__file__ = f"{os.path.dirname(os.path.abspath(__file__))}/{name}.py"
         try:
-            found = bootstrap._load(external.spec_from_file_location(name, f"{home}/{name}.py"))
+            code = SourceFileLoader(name, found.__file__).get_code(name)
+            sys.modules[name] = found
+            exec(code, vars(found))
         except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip
             found = __import__(name)
-        found.begin(own)
+    state["rest"] = found
+    found.refreshes = state.get("refreshes")
     return found
 
 
 def start(refreshes=False):
-    """Begin; once begun, nothing more happens. ENTRYDB=0 in the environment forbids it.
-    refreshes: a database that is found stale is brought up to date at the end."""
-    if any(map(is_watcher, sys.path_hooks)) or os.environ.get("ENTRYDB") == "0":
+    """Begin, or look for directories that sys.path has got meanwhile. ENTRYDB=0 in the environment
+    forbids it. refreshes: a database that is found stale is brought up to date at the end."""
+    if os.environ.get("ENTRYDB") == "0":
         return
-    watcher.refreshes = refreshes
-    sys.path_hooks.insert(0, watcher)
-    for path, finder in tuple(sys.path_importer_cache.items()):
-        if finder:
-            watcher(path, finder)
-    for name in "importlib.metadata", "importlib_metadata":
+    state = begun() or {"refreshes": refreshes}
+    watch(LIBRARY, state)
+    for entry in tuple(sys.path):
+        try:
+            if access(entry + "/importlib_metadata", 0):
+                watch(entry, state)
+            if access(entry + "/pip/_internal/commands", 0):
+                watch(entry + "/pip/_internal/commands", state)
+        except Exception:  # not a str, or not one for the file system
+            pass
+    for name in METADATA:
         if name in sys.modules:
-            rest().replace_in(sys.modules[name])
+            rest(state).replace_if_known(sys.modules[name])
 
 
 def start_refreshing():

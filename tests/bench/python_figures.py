@@ -21,7 +21,6 @@ PROMISED = 500         # distributions, for which targets are set
 FIRST, LATER, COUNT, MEMORY = range(4)    # columns of the worker's output
 STARTS = 20            # per round
 QUESTION = f"import importlib.metadata as m; m.entry_points(group={RARE_GROUP!r})"
-SWITCHES = ("entrydb.pth", "sitecustomize.py")  # the files that switch the package on
 
 
 def sizes(bench):
@@ -89,7 +88,7 @@ def accelerated(bench):
         yield asked.row("accelerated entry_points(group=), first", against, FIRST, at_least(30))
         yield asked.row("accelerated entry_points(group=), again", against, LATER)
         asked = Asked(bench, count, "lazy", "python-call")
-        yield asked.row("accelerated by entrydb.pth, not imported yet, first", against, FIRST)
+        yield asked.row("switched on, not imported yet, first", against, FIRST)
 
 
 def walk(bench):
@@ -113,11 +112,11 @@ def virtual_environment(bench, name, distributions=0):
     return f"{prefix}/bin/python", site, prefix
 
 
-def on_and_off(bench, file, distributions=0):
-    """The interpreters of two equal environments without young files; file: switches the first one on."""
-    ours, _, prefix = virtual_environment(bench, f"on-{file}-{distributions}", distributions)
+def on_and_off(bench, distributions=0):
+    """The interpreters of two equal environments without young files; the first is switched on."""
+    ours, _, prefix = virtual_environment(bench, f"on-{distributions}", distributions)
     baseline, _, _ = virtual_environment(bench, f"off-{distributions}", distributions)
-    python_package.switch_on(ours, file)
+    python_package.switch_on(ours)
     if distributions:
         time.sleep(SETTLE_SECONDS)
         bench.update(prefix)
@@ -126,15 +125,13 @@ def on_and_off(bench, file, distributions=0):
 
 def added(bench, work, distributions, code):
     """The added CPU time of a whole process."""
-    for file in SWITCHES:
-        ours, baseline = on_and_off(bench, file, distributions)
+    ours, baseline = on_and_off(bench, distributions)
 
-        def begin(python):
-            return bench.processor([python, "-I", "-c", code])
+    def begin(python):
+        return bench.processor([python, "-I", "-c", code])
 
-        pairs = bench.interleave(lambda: begin(ours), lambda: begin(baseline), times=STARTS)
-        yield Difference(f"{work}, by {file}, processor time", "off", scaled(pairs, 1e6),
-                         at_most_more(0.3, "ms"), unit="ms")
+    pairs = bench.interleave(lambda: begin(ours), lambda: begin(baseline), times=STARTS)
+    yield Difference(f"{work}, processor time", "off", scaled(pairs, 1e6), at_most_more(0.3, "ms"), unit="ms")
 
 
 def start(bench):
@@ -152,13 +149,10 @@ def instructions(bench):
     if not shutil.which("valgrind"):
         raise bench.could_not("valgrind is not installed")
     for count in bench.size((2, 20, 50, 100), (2,)):
-        for file in bench.size(SWITCHES, SWITCHES[:1]):
-            ours, baseline = on_and_off(bench, file, count)
-            for work, code in (("start of an interpreter", "pass"),
-                               ("whole process with one question", QUESTION)):
-                pair = [instructions_of(bench, python, code) / 1e3 for python in (ours, baseline)]
-                yield Row(f"{work}, {count:,} distributions, by {file}, thousand instructions", "off",
-                          [pair], unit="")
+        ours, baseline = on_and_off(bench, count)
+        for work, code in (("start of an interpreter", "pass"), ("whole process with one question", QUESTION)):
+            pair = [instructions_of(bench, python, code) / 1e3 for python in (ours, baseline)]
+            yield Row(f"{work}, {count:,} distributions, thousand instructions", "off", [pair], unit="")
 
 
 def instructions_of(bench, python, code):

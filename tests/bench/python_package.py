@@ -37,7 +37,6 @@ def place(package, site, python):
                     *(f"{site}/{name}" for name in MODULES)], check=True)
 
 
-def switch_on(python, file="entrydb.pth"):
-    """Switch on with one of the two files, as a user would."""
-    subprocess.run([python, "-I", "-m", "entrydb", "on", *(["--sitecustomize"] if file.endswith(".py") else [])],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def switch_on(python):
+    subprocess.run([python, "-I", "-m", "entrydb", "on"], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)

@@ -9,7 +9,7 @@ appended. The kinds, each with a first and a later query:
   python        import importlib.metadata; importlib.metadata.entry_points(group=GROUP)
   python-call   the same without the import
   accelerated   the same after entrydb.accelerate()
-  lazy          the same after the actions of entrydb.pth: no part of the package is imported yet
+  lazy          the same after the actions of sitecustomize.py: no part of the package is imported yet
   walk          for each of distributions(): the entry points in GROUP
   walk-accelerated  the same after entrydb.accelerate()
 

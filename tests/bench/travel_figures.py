@@ -12,7 +12,7 @@ import subprocess
 import environments
 import far
 import python_figures
-from environments import RARE_GROUP
+from environments import COMMON_GROUP, RARE_GROUP
 from figures import Row, at_least, realistic, scaled, site_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -108,14 +108,16 @@ def far_away(bench):
 def far_away_python(bench):
     """The package is on the network file system, too."""
     check_far(bench)
-    prefix = python_figures.environment(bench, size(bench))
+    for count, group in bench.size(((20, COMMON_GROUP), (50, COMMON_GROUP), (500, RARE_GROUP)), ((50, COMMON_GROUP),)):
+        prefix = python_figures.environment(bench, count)
 
-    def ask(kind):
-        return lambda site: [*bench.python, f"{HERE}/python_worker.py", kind, RARE_GROUP, site]
+        def ask(kind):
+            return lambda site: [*bench.python, f"{HERE}/python_worker.py", kind, group, site]
 
-    lines = compare(bench, sample_far, prefix, ask("lazy"), ask("python-call"), python_figures.COUNT)
-    yield Row(f"far away, {size(bench)} distributions, switched on, first, loading included",
-              f"importlib.metadata (Python {bench.python_version}), first", scaled(pairs(lines, FIRST)), at_least(20))
+        lines = compare(bench, sample_far, prefix, ask("lazy"), ask("python-call"), python_figures.COUNT)
+        yield Row(f"far away, {count} distributions, switched on, first, loading included",
+                  f"importlib.metadata (Python {bench.python_version}), first", scaled(pairs(lines, FIRST)),
+                  at_least(20 if count == 500 else 1))
 
 
 def cold(bench):

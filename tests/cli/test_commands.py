@@ -621,7 +621,7 @@ class Status(CommandTest):
         self.assertRegex(since, r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
         self.assertEqual(command, f"entrydb update {self.site}")
         os.unlink(f"{self.site}/entrydb.pth")
-        write(f"{self.site}/sitecustomize.py", "# Written by 'python -m entrydb on --sitecustomize'\n")
+        write(f"{self.site}/sitecustomize.py", "# Written by 'python -m entrydb on'\n")
         self.assertEqual(self.rows("--json").objects[0]["python"], "on")
         write(f"{self.site}/sitecustomize.py", "import this\n")
         self.assertEqual(self.rows().fields[0][3], "off")

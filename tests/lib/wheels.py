@@ -22,7 +22,7 @@ FOLDER = f"{TOP}/libquery/python"
 ASK = ("import importlib.metadata as m; "
        "print(*[e.name for e in m.entry_points(group='pytest11')], sep='\\n')")
 PLUGINS = ("alpha", "beta", "gamma")
-FILES = ("entrydb.pth", "entrydb.start")
+FILES = ("entrydb.pth", "entrydb.start", "sitecustomize.py")  # by which it is on
 
 
 @functools.cache

@@ -46,9 +46,12 @@ class Face:
         directory = OPTIONS["importlib_metadata"]
         if not OPTIONS["accelerate_first"]:
             self.load(directory)
+        elif directory:
+            sys.path.insert(0, directory)
         entrydb.accelerate()
         self.modules = [importlib.metadata, *self.load(directory)]
-        self.known = all(each.is_complete() and each.connect() for each in self.replacements.values())
+        assert len(self.replacements) == len(self.modules)
+        self.known = all(begin().connect() for *_, begin in self.replacements.values())
         self.count()
         if OPTIONS["mutant"]:
             import spoilt
@@ -60,9 +63,9 @@ class Face:
     def count(self):
         """Count the queries, and those not passed on to importlib.metadata."""
         self.counts = collections.Counter()
-        for each in self.replacements.values():
-            if each.ask:
-                each.ask.find = wrappers.counted(each.ask.find, self.counts, "asked")
+        for *_, begin in self.replacements.values():
+            if begin().ask:
+                begin().ask.find = wrappers.counted(begin().ask.find, self.counts, "asked")
         walk = self.entrydb._accelerated.Walk
         walk.find = wrappers.counted(walk.find, self.counts, "read")
         light = self.entrydb._entry_points
@@ -71,15 +74,15 @@ class Face:
     @contextlib.contextmanager
     def without_entrydb(self):
         """Restore importlib.metadata's own function and property."""
-        replacements = list(self.replacements.values())
-        for each in replacements:
-            for (_, name), (owner, theirs, _) in each.parts.items():
-                setattr(owner, name, theirs)
+        parts = [((owner, name), theirs, ours) for _, parts, _ in self.replacements.values()
+                 for (_, name), (owner, theirs, ours) in parts.items() if theirs]
+        for place, theirs, _ in parts:
+            setattr(*place, theirs)
         try:
             yield
         finally:
-            for each in replacements:
-                each.put()
+            for place, _, ours in parts:
+                setattr(*place, ours)
 
     @contextlib.contextmanager
     def unsorted(self, wanted):

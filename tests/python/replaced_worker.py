@@ -68,7 +68,8 @@ def run_case(owner, name, how):
 def acceleration():
     """The acceleration of the module; None without it."""
     replacing = sys.modules.get("_entrydb_replacement")
-    return replacing and replacing.replacements.get(NAME)
+    found = replacing and replacing.replacements.get(NAME)
+    return found and found[2]()
 
 
 def forget_recognition():

@@ -168,6 +168,8 @@ class Session:
     def begin(self, facts):
         self.late = self.chance(0.2)
         before = self.chance(0.5)
+        if OPTIONS["importlib_metadata"]:  # whose directory is looked at as entrydb begins
+            sys.path.insert(0, OPTIONS["importlib_metadata"])
         if before and not self.late:
             self.switch_on()
         modules = [reference_worker.load_module(None)]

@@ -22,6 +22,8 @@ from wheels import FILES, Environment, clean_environment, read, run, scratch, wr
 
 setUpModule = wheels.set_up
 VICTIM = "what nobody may change\n"
+SITECUSTOMIZE = "sitecustomize.py"
+PTH = ["entrydb.pth", "entrydb.start"]
 
 # A line of a .pth file that puts a finder of distributions beside Python's own.
 FINDER = ("import sys; exec('class Other:\\n def find_spec(*a): return None\\n"
@@ -80,6 +82,13 @@ class SwitchTest(unittest.TestCase):
                    "m.entry_points(group='x'); print(1)").stdout
         self.assertEqual(said, "1\n")
 
+    def behind(self, text):
+        """A sitecustomize.py further back on sys.path."""
+        directory = f"{self.place}/behind"
+        os.mkdir(directory)
+        write(f"{directory}/{SITECUSTOMIZE}", text)
+        write(f"{self.environment.site}/behind.pth", f"{directory}\n")
+
     def victim(self):
         file = f"{self.place}/victim"
         write(file, VICTIM)
@@ -91,9 +100,8 @@ class Verbs(SwitchTest):
         record = read(self.environment.record())
         for _ in range(2):
             self.assertIn(f"{self.environment.prefix}: on ", self.entrydb("on"))
-            self.assertEqual(self.environment.written(), list(FILES))
-        for name in FILES:
-            self.assertEqual(read(self.environment.record()).count(f"\n{name},sha256="), 1)
+            self.assertEqual(self.environment.written(), [SITECUSTOMIZE])
+            self.assertEqual(read(self.environment.record()).count(f"\n{SITECUSTOMIZE},sha256="), 1)
         for _ in range(2):
             self.assertEqual(self.entrydb("off"), f"{self.environment.prefix}: off\n")
             self.assertEqual(self.environment.written(), [])
@@ -117,7 +125,7 @@ class Verbs(SwitchTest):
         environment.pip("install", "--no-deps", "--no-index", wheels.wheel())
         for verb in ("on", "status", "update", "list"):
             environment.entrydb(verb)
-        self.assertIn(f"{environment.site}/entrydb.pth", files(environment.prefix) - before)
+        self.assertIn(f"{environment.site}/{SITECUSTOMIZE}", files(environment.prefix) - before)
         environment.pip("uninstall", "-y", "entrydb")
         left = files(environment.prefix) - before
         self.assertEqual({each for each in left if "/var/lib/entrydb/" not in each},
@@ -143,7 +151,7 @@ class Verbs(SwitchTest):
                     os.rename(f"{directory}/{name}", f"{cache}/{name}")
                     os.symlink(f"{cache}/{name}", f"{directory}/{name}")
         self.assertIn(f"{self.environment.prefix}: on ", self.entrydb("on"))
-        self.assertEqual(self.environment.written(), list(FILES))
+        self.assertEqual(self.environment.written(), [SITECUSTOMIZE])
         self.assertIn("importlib.metadata is accelerated", self.entrydb("status"))
 
     def test_a_directory_whose_pth_files_are_not_run(self):
@@ -156,8 +164,7 @@ class Verbs(SwitchTest):
         self.assertFalse([name for name in FILES if os.path.exists(f"{target}/{name}")])
 
     def test_wrong_usage(self):
-        for wrong in ((), ("on", "--all"), ("off", "x"), ("status", "x", "y"), ("list", "--no-such"),
-                      ("off", "--sitecustomize"), ("on", "--sitecustomize", "--no-refresh")):
+        for wrong in ((), ("on", "--all"), ("off", "x"), ("status", "x", "y"), ("list", "--no-such")):
             with self.subTest(wrong):
                 self.entrydb(*wrong, status=2)
         self.assertEqual(self.environment.written(), [])
@@ -285,78 +292,68 @@ class Refresh(SwitchTest):
 
 
 class Sitecustomize(SwitchTest):
-    """python -m entrydb on --sitecustomize."""
+    """By sitecustomize.py where there is no other one, else by entrydb.pth."""
 
     def setUp(self):
         super().setUp()
-        self.file = f"{self.environment.site}/sitecustomize.py"
+        self.file = f"{self.environment.site}/{SITECUSTOMIZE}"
 
-    def on(self, **keywords):
-        return self.entrydb("on", "--sitecustomize", **keywords)
-
-    def is_accelerated(self):
-        return "importlib.metadata is accelerated" in self.environment.entrydb("status", check=False).stdout
-
-    def behind(self, text):
-        """A sitecustomize.py further back on sys.path."""
-        directory = f"{self.place}/behind"
-        os.mkdir(directory)
-        write(f"{directory}/sitecustomize.py", text)
-        write(f"{self.environment.site}/behind.pth", f"{directory}\n")
-        return f"{directory}/sitecustomize.py"
+    def check_accelerated(self):
+        self.assertIn("importlib.metadata is accelerated", self.entrydb("status"))
 
     def test_instead_of_the_pth_file_and_back(self):
         record = read(self.environment.record())
-        for _ in range(2):
-            self.entrydb("on")
-            self.assertIn(f"on ({self.file})", self.on())
-            self.assertEqual(self.environment.written(), [])
-            self.assertEqual(read(self.environment.record()).count("\nsitecustomize.py,sha256="), 1)
-            self.assertTrue(self.is_accelerated())
-        self.entrydb("on")
-        self.assertFalse(os.path.exists(self.file))
-        self.assertTrue(self.is_accelerated())
-        self.on()
+        for name in "sitecustomize", "another":
+            write(f"{self.environment.site}/{name}.py", "other = True\n")
+            for _ in range(2):
+                self.entrydb("on")
+                self.assertEqual([each for each in self.environment.written() if each != SITECUSTOMIZE],
+                                 PTH if name == "sitecustomize" else [])
+                self.check_accelerated()
+            self.assertEqual(read(f"{self.environment.site}/{name}.py"), "other = True\n")
+            os.remove(f"{self.environment.site}/{name}.py")
+        self.assertEqual(self.environment.written(), [SITECUSTOMIZE])
         self.entrydb("off")
-        self.assertFalse(os.path.exists(self.file))
-        self.assertEqual(read(self.environment.record()), record)
+        self.assertEqual((self.environment.written(), read(self.environment.record())), ([], record))
 
     def test_it_begins_once(self):
-        self.on()
+        self.entrydb("on")
         said = run(self.environment.python, "-c", "import sys, sitecustomize, _entrydb_site as s; "
-                   "print(s is sitecustomize, sys.path_hooks.count(s.watcher))").stdout
-        self.assertEqual(said, "True 1\n")
+                   "print(s is sitecustomize, bool(s.begun()))").stdout
+        self.assertEqual(said, "True True\n")
 
     def test_nothing_is_compiled_at_the_next_start(self):
-        self.on()
+        self.entrydb("on")
         before = os.stat(f"{self.environment.site}/__pycache__").st_mtime_ns
         run(self.environment.python, "-c", "import importlib.metadata")
         self.assertEqual(os.stat(f"{self.environment.site}/__pycache__").st_mtime_ns, before)
 
     def test_uninstalled_with_the_package(self):
-        self.on()
+        self.entrydb("on")
         self.environment.pip("uninstall", "-y", "entrydb")
         self.assertFalse(os.path.exists(self.file))
 
-    def test_refused_where_there_is_another_one(self):
-        write(self.file, "other = True\n")
-        self.assertIn(f"a sitecustomize already, {self.file}", self.on(status=3))
-        self.assertEqual(read(self.file), "other = True\n")
-        os.remove(self.file)
-        other = self.behind("other = True\n")
-        self.assertIn(f"a sitecustomize already, {other}", self.on(status=3))
-        self.assertFalse(os.path.exists(self.file))
+    def test_another_one_in_another_directory(self):
+        """Behind or before: it is run as if entrydb were not on."""
+        self.behind("import sys; sys.hidden = 'run'\n")
+        self.entrydb("on")
+        self.assertEqual(self.environment.written(), PTH)
+        self.check_accelerated()
+        self.assertEqual(run(self.environment.python, "-c", "import sys; print(sys.hidden)").stdout, "run\n")
+        os.remove(f"{self.environment.site}/behind.pth")
+        self.entrydb("on", PYTHONPATH=f"{self.place}/behind")
+        self.assertEqual(self.environment.written(), PTH)
 
     def test_one_that_came_later_and_is_hidden(self):
-        self.on()
+        self.entrydb("on")
         self.behind("import sys; sys.hidden = 'run'\n")
         said = run(self.environment.python, "-c", "import sys, sitecustomize, _entrydb_site as s; print("
-                   "sys.hidden, s.watcher in sys.path_hooks, 'behind' in sitecustomize.__file__)").stdout
+                   "sys.hidden, bool(s.begun()), 'behind' in sitecustomize.__file__)").stdout
         self.assertEqual(said, "run True True\n")
-        self.assertTrue(self.is_accelerated())
+        self.check_accelerated()
 
     def test_one_that_came_later_and_hides_it(self):
-        self.on()
+        self.entrydb("on")
         other = f"{self.place}/before"
         os.mkdir(other)
         write(f"{other}/sitecustomize.py", "")
@@ -364,7 +361,7 @@ class Sitecustomize(SwitchTest):
         self.assertIn(f"{other}/sitecustomize.py is run instead", said)
 
     def test_one_that_was_put_in_its_place(self):
-        self.on()
+        self.entrydb("on")
         write(self.file, "other = True\n")
         self.assertIn(": off\n", self.entrydb("status", status=1))
         self.entrydb("off")
@@ -373,17 +370,17 @@ class Sitecustomize(SwitchTest):
 
     def test_silent_when_the_rest_is_gone(self):
         """As while an upgrade removes one file after the other."""
-        self.on()
+        self.entrydb("on")
         for name in ("_entrydb_replacement.py", "_entrydb_site.py"):
             os.remove(f"{self.environment.site}/{name}")
             self.check_silent()
 
     def test_a_link(self):
         victim = self.victim()
-        self.on()
+        self.entrydb("on")
         os.remove(self.file)
         os.symlink(victim, self.file)
-        self.assertIn("a sitecustomize already", self.on(status=3))
+        self.entrydb("on")
         self.entrydb("off")
         self.assertEqual(read(victim), VICTIM)
 
@@ -417,6 +414,7 @@ class Status(SwitchTest):
         self.assertIn("-S", self.reason("-S", PYTHONPATH=self.environment.site))
 
     def test_a_start_that_failed(self):
+        self.behind("")
         self.entrydb("on")
         write(f"{self.environment.site}/entrydb.pth", "# nothing\n")
         os.remove(f"{self.environment.site}/entrydb.start")
@@ -518,8 +516,9 @@ class Planted(SwitchTest):
 
     def test_links(self):
         victim = self.victim()
-        for name in [*FILES, *(f"{each}.new" for each in FILES)]:
+        for name in [*PTH, *(f"{each}.new" for each in FILES)]:
             os.symlink(victim, f"{self.environment.site}/{name}")
+        self.behind("")
         self.entrydb("on")
         self.assertEqual(read(victim), VICTIM)
         self.assertFalse(os.path.islink(f"{self.environment.site}/entrydb.pth"))

@@ -28,7 +28,7 @@ setUpModule = package.require
 
 class UnharmedTest(ScriptTest):
     def test_removed_modules(self):
-        """Modules are removed from sys.modules and imported again: the finders of both copies are used."""
+        """Modules are removed from sys.modules and imported again."""
         self.each_python("""
             ours = [name for name in sys.modules if name.startswith(("_entrydb", "entrydb"))]
             for drop in (["_entrydb_site"], ["_entrydb_replacement"], ours,
@@ -39,7 +39,6 @@ class UnharmedTest(ScriptTest):
                     if again:
                         import _entrydb_site
                         _entrydb_site.start()
-                        sys.path_hooks.insert(0, _entrydb_site.watcher)
                     del sys.modules["importlib.metadata"]
                     assert names() == expected
             import entrydb
@@ -54,7 +53,7 @@ class UnharmedTest(ScriptTest):
                 sys.modules["_entrydb_site"].start()
                 del sys.modules["importlib.metadata"]
                 assert names() == expected
-            assert len([each for each in sys.path_hooks if _entrydb_site.is_watcher(each)]) == 1
+            assert _entrydb_site.begun()
             """, prelude=STARTED)
 
     def test_sys_modules_emptied(self):
@@ -69,13 +68,13 @@ class UnharmedTest(ScriptTest):
                     except Exception as error:
                         return type(error)
 
-            hooks = list(sys.path_hooks)
             for kept in set(sys.modules) - {"importlib.metadata", "_entrydb_site"}, ["sys", "os"], []:
-                sys.path_hooks[:] = hooks
+                finder = sys.path_importer_cache[_entrydb_site.LIBRARY]
                 found = import_anew(kept)
                 assert names() == expected
-                sys.path_hooks.remove(_entrydb_site.watcher)
+                watching = vars(finder).pop("find_spec")
                 assert import_anew(kept) == found, found
+                finder.find_spec = watching
             """, prelude=STARTED)
 
     def test_raising_finder(self):

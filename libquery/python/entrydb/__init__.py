@@ -19,8 +19,9 @@ def accelerate():
     site.start()
     rest = site.rest()
     rest.worth = 0  # who asks for it wants it at once
-    for replacement in rest.replacements.values():
-        if replacement.is_complete():
+    for _, _, begin in tuple(rest.replacements.values()):
+        replacement = begin()
+        if replacement:
             replacement.connect()
 
 

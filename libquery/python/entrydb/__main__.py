@@ -7,7 +7,7 @@ and rules.
 import sys
 
 USAGE = """\
-usage: python -m entrydb on [--no-refresh|--sitecustomize]
+usage: python -m entrydb on [--no-refresh]
        python -m entrydb off|status
        python -m entrydb COMMAND [ARGUMENT...]
 
@@ -18,9 +18,7 @@ Let importlib.metadata answer from the database:
   status    print whether this interpreter does so and, if not, why; and what each path
             entry is answered from
 
-  --no-refresh      do not start an update where a process has found the database stale
-  --sitecustomize   by a file sitecustomize.py instead of a .pth file: Python starts sooner,
-                    and there can only be one; refused where another one is found
+  --no-refresh   do not start an update where a process has found the database stale
 
 Only its owner changes an environment: root leaves that of another user alone, and prints
 the command to run. Uninstalling or upgrading entrydb switches it off.
@@ -42,8 +40,6 @@ OLD = {"enable": "on", "disable": "off"}
 def switch(verb, options):
     from . import _environment
     environment = _environment.Environment()
-    if (verb, options) == ("on", ["--sitecustomize"]):
-        return environment.on_by_sitecustomize()
     if (verb, options) == ("on", ["--no-refresh"]):
         return environment.on(refreshes=False)
     if options:

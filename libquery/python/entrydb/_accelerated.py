@@ -3,11 +3,11 @@
 import os
 from operator import attrgetter
 
-from _entrydb_replacement import replacements, submodule
+from _entrydb_replacement import submodule
 
 from . import _metadata_module, _native
 from ._metadata_module import WITH_METADATA
-from ._connecting import environ
+from ._connecting import environ, replacements
 from ._databases import Kept, database, finders, item, path_entries, split
 
 WALK_BEGINS = 32      # distributions that were read one by one, as long as reading all takes
@@ -170,7 +170,7 @@ class Walk:
     def __init__(self, root):
         self.root = root
         self.view = None  # (database, number of its state, rows): all at once, for other threads
-        self.wait = max(0, WALK_BEGINS - sum(each.read for each in replacements.values()))
+        self.wait = max(0, WALK_BEGINS - sum(each.read for each in tuple(replacements.values())))
         self.pause = WALK_BEGINS
 
     def find(self, file):

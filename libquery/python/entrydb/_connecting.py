@@ -1,5 +1,5 @@
-"""What a Replacement of _entrydb_replacement does from the first question on: is it worth it to load
-the package, which _accelerated does? Until then Python answers, and in small environments for good.
+"""What _entrydb_replacement does from the first question on: is it worth it to load the package, which
+_accelerated does? Until then Python answers, and in small environments for good.
 """
 
 import _frozen_importlib_external as external
@@ -10,24 +10,33 @@ import posix
 import sys
 from time import perf_counter, time
 
-from _entrydb_replacement import HOME, Replacement, connecting, looking_like, submodule
+from _entrydb_replacement import HOME, connecting, looking_like, submodule
 
 environ, stat = os.environ, posix.stat
+replacements = {}            # by the name of a metadata module: its Connecting
 counted = {}                 # of a path entry: its number and time, and how many it had then
 QUESTIONS_WAITED_MAX = 1023  # between two attempts to connect
 RETRY = 3600                 # seconds
-WORTH_FAR_AWAY = 10          # distributions, where each file takes some time to come
+WORTH_FAR_AWAY = 16          # distributions, where each file takes some time to come, those of entrydb too
 FAR_AWAY = 0.0005            # seconds; a look for the files of rules takes a tenth of that at home
 ONE_BY_ONE = 32              # that somebody asks for, before it looks as if he walked over all
 
 
-class Connecting(Replacement):
-    """One that was asked."""
+class Connecting:
+    """One that was asked, and is asked through the functions and properties of @parts."""
 
-    complete = True
-    ask_distribution = ask_name = ask_header = None
+    active = True
+    ask = ask_distribution = ask_name = ask_header = None
     asking = None                    # the thread in which Python answers
     wait = pause = read = count = 0  # read, count: distributions, by Python so far, and for one question
+
+    def __init__(self, home, module, parts):
+        self.home, self.module, self.parts = home, module, parts
+        self.function = parts["", "entry_points"][1]
+        self.property = parts["Distribution", "entry_points"][1]
+        put_new(module, parts)
+        self.refresh_at_exit(behind)
+        replacements[module.__name__] = self
 
     def is_question_worth_it(self):
         """Would Python, to answer, read more distributions than it takes to load entrydb? Where
@@ -51,18 +60,23 @@ class Connecting(Replacement):
         return self.read >= self.home.worth or self.read == ONE_BY_ONE and self.is_question_worth_it() \
             or self.read < ONE_BY_ONE and may_have_rules()
 
-    def can_find(self):
+    def find(self, name):
         """To find one by its name Python lists all directories, and takes every name in them apart."""
         if not self.ask and count_distributions(2 * self.home.worth) >= 2 * self.home.worth:
             self.connect()
-        return self.ask and self.ask_name
+        return self.ask and self.ask_name and self.ask_name(name)
 
-    def can_read(self):
-        """To read a name or version Python imports a parser of e-mail, from 3.13 on only then: that
-        takes longer than to load entrydb."""
+    def read_part(self, name, distribution):
+        """Its entry points, name or version; None where Python has to read them. To read a name or
+        version it imports a parser of e-mail, from 3.13 on only then: that takes longer than to load
+        entrydb."""
+        if name == "entry_points":
+            if self.ask or self.is_reading_worth_it() and self.connect():
+                return self.ask_distribution(distribution)
+            return None
         if not self.ask and (not self.home.worth or "email.message" not in sys.modules):
             self.connect()
-        return self.ask and self.ask_header
+        return self.ask_header(distribution, name == "version") or None if self.ask and self.ask_header else None
 
     def ask_python(self, params):
         """Its function asks for every distribution; that it is worth it has been decided."""
@@ -102,15 +116,6 @@ class Connecting(Replacement):
             atexit.register(refresh, find, posix.getpid())
 
 
-def complete(replacement):
-    """Give it all its methods."""
-    replacement.own_new = make_new(replacement.module)
-    if replacement.own_new:
-        replacement.module.PathDistribution.__new__ = replacement.own_new
-    replacement.__class__ = Connecting
-    replacement.refresh_at_exit(behind)
-
-
 def with_any_arguments(own, entry_points):
     return lambda *arguments, **params: own(*arguments, **params) if arguments else entry_points(**params)
 
@@ -120,7 +125,7 @@ def getter_of(found):
     return lambda self: found.__get__(self, type(self))
 
 
-def make_new(module):
+def put_new(module, parts):
     """Some versions look through all attributes of a class for abstract ones, each time that
     one of its distributions is made. Of PathDistribution it is known: it has none."""
     kind = module.PathDistribution
@@ -128,7 +133,7 @@ def make_new(module):
     own = checking and vars(checking).get("__new__")
     own = getattr(own, "__func__", None)
     if getattr(own, "__globals__", None) is not vars(module) or "__new__" in vars(kind):
-        return None
+        return
     inspect = sys.modules.get("inspect")  # of the module, it may be a program's by now
 
     def __new__(cls, *arguments, **keywords):
@@ -137,7 +142,8 @@ def make_new(module):
         return checking.__new__(cls, *arguments, **keywords)
 
     looking_like(own, __new__).__wrapped__ = kind.__init__  # the signature of the class
-    return staticmethod(__new__)
+    ours = kind.__new__ = staticmethod(__new__)
+    parts["PathDistribution", "__new__"] = kind, None, ours
 
 
 def count_distributions(most):
@@ -229,20 +235,20 @@ def behind():
 def stop(home):
     """Take back all that start() of _entrydb_site did. What somebody else has put there meanwhile stays, with
     the module's own behind it."""
-    if home.hook not in sys.path_hooks:
-        return
-    sys.path_hooks.remove(home.hook)
     for finder in sys.path_importer_cache.values():
-        if hasattr(getattr(finder, "__dict__", {}).get("find_spec"), "is_entrydb"):
+        if hasattr(getattr(finder, "__dict__", {}).get("find_spec"), "entrydb"):
             del finder.find_spec
-    for replacement in home.replacements.values():
-        replacement.active = False
-        for (_, name), (owner, theirs, ours) in replacement.parts.items():
-            if vars(owner).get(name) is ours:
+    for _, parts, begin in home.replacements.values():
+        replacement = begin()
+        if replacement:
+            replacement.active = False
+        for (_, name), (owner, theirs, ours) in parts.items():
+            if vars(owner).get(name) is not ours:
+                continue
+            if theirs:
                 setattr(owner, name, theirs)
-        kind = replacement.module.PathDistribution
-        if replacement.own_new and vars(kind).get("__new__") is replacement.own_new:
-            del kind.__new__
+            else:
+                delattr(owner, name)
     home.replacements.clear()
 
 

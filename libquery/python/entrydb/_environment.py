@@ -1,9 +1,9 @@
 """The environments in which the acceleration is switched on and off.
 
-Switched on, a site directory holds entrydb.pth, which site runs at the start of every
-interpreter, and entrydb.start, which Python 3.15 and later run instead; or sitecustomize.py,
-which takes less time, and of which there can only be one. All are listed in the
-distribution's RECORD, so that uninstalling entrydb removes them.
+Switched on, a site directory holds sitecustomize.py, which Python imports at each start. There can
+only be one: where another one is found, it holds entrydb.pth instead, which takes longer, and
+entrydb.start, which Python 3.15 and later run in its place. All are listed in the distribution's
+RECORD, so that uninstalling entrydb removes them.
 """
 
 import base64
@@ -14,6 +14,7 @@ import shlex
 import site
 import stat
 import sys
+from importlib.machinery import PathFinder
 
 from . import _files, _program
 
@@ -32,7 +33,7 @@ FILES = {"entrydb.start": START_TEXT, "entrydb.pth": PTH_TEXT}
 # The same in one file, which begins with the module itself: one import less.
 SITECUSTOMIZE = "sitecustomize.py"
 SITECUSTOMIZE_PARTS = (MODULE, "entrydb/_sitecustomize.py")
-SITECUSTOMIZE_SIGN = "# Written by 'python -m entrydb on --sitecustomize'; 'off' takes it away.\n"
+SITECUSTOMIZE_SIGN = "# Written by 'python -m entrydb on'; 'off' takes it away.\n"
 
 
 COULD_NOT = 3
@@ -71,10 +72,7 @@ class Environment:
         return text.startswith(SITECUSTOMIZE_SIGN)
 
     def on(self, refreshes=True):
-        return self._change("on", lambda: self._on(self._pth(refreshes)))
-
-    def on_by_sitecustomize(self):
-        return self._change("on --sitecustomize", lambda: self._on(self._sitecustomize()))
+        return self._change("on", lambda: self._on(self._files_of_start("start_refreshing" if refreshes else "start")))
 
     def off(self):
         return self._change("off", self._off)
@@ -116,22 +114,23 @@ class Environment:
         print(f"{self.label}: on ({_files.printable(self.path)}/{list(files)[-1]})", flush=True)
         return self._update()
 
-    def _pth(self, refreshes):
+    def _files_of_start(self, function):
         """The files, with their texts, by which it is on."""
         if not self.is_read:
             raise Refused("Python runs no .pth file of this directory; a program can call "
-                                 "entrydb.accelerate() itself")
-        function = "start_refreshing" if refreshes else "start"
-        return {name: text.format(function) for name, text in FILES.items()}
-
-    def _sitecustomize(self):
-        """The same; refused where Python finds another one, that would hide ours, or be hidden."""
-        other = f"{self.path}/{SITECUSTOMIZE}" if _files.exists(self.directory, SITECUSTOMIZE) \
-            else getattr(sys.modules.get("sitecustomize"), "__file__", None)
-        if other and not self.has_sitecustomize():
-            raise Refused(f"there is a sitecustomize already, {_files.printable(other)}")
+                          "entrydb.accelerate() itself")
+        if self._has_other_sitecustomize():
+            return {name: text.format(function) for name, text in FILES.items()}
         parts = [_files.read(self.directory, name) for name in SITECUSTOMIZE_PARTS]
-        return {SITECUSTOMIZE: "\n\n".join([SITECUSTOMIZE_SIGN, *parts])}
+        text = "\n\n".join([SITECUSTOMIZE_SIGN, *parts])
+        return {SITECUSTOMIZE: text.replace(".start_refreshing()", f".{function}()")}
+
+    def _has_other_sitecustomize(self):
+        """Would Python find one that hides ours, or is hidden by it?"""
+        found = PathFinder.find_spec("sitecustomize", _program.site_path())
+        if found and os.path.realpath(os.path.dirname(found.origin or "")) != self.path:
+            return True
+        return _files.exists(self.directory, SITECUSTOMIZE) and not self.has_sitecustomize()
 
     def _off(self):
         self._remove_but(())

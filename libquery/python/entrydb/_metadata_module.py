@@ -208,19 +208,14 @@ def of(module):
     return _recognition(module).known
 
 
-def _replacement(module):
-    replacing = sys.modules.get("_entrydb_replacement")
-    found = replacing and replacing.replacements.get(module.__name__)
-    return found if found and found.module is module else None
-
-
 def _replaced(module):
     """The parts that acceleration has replaced, and what it has put in their places."""
-    found = _replacement(module)
-    if not found:
+    replacing = sys.modules.get("_entrydb_replacement")
+    known, parts, _ = replacing and replacing.replacements.get(module.__name__) or (None, {}, None)
+    if known is not module:
         return {}, ()
-    parts = {place: theirs for place, (_, theirs, _) in found.parts.items()}
-    return parts, (*(ours for _, _, ours in found.parts.values()), found.own_new)
+    parts = tuple(parts.items())  # to which another thread may add
+    return {place: theirs for place, (_, theirs, _) in parts}, tuple(ours for _, (_, _, ours) in parts)
 
 
 def maker():
@@ -239,8 +234,8 @@ def entry_points(params):
         unique = module.unique_everseen(module.distributions(), key=attrgetter("_normalized_name"))
         found = [each for distribution in unique for each in distribution.entry_points]
         return [each for each in found if each.matches(**params)]
-    replaced = _replacement(module)
-    return (replaced.function if replaced else module.entry_points)(**params)
+    own = _replaced(module)[0].get(("", "entry_points"), module.entry_points)
+    return own(**params)
 
 
 def home_of(finder):

@@ -54,7 +54,7 @@ def not_started(environment):
     if os.environ.get("ENTRYDB") == "0":
         return "ENTRYDB=0 is set"
     started = sys.modules.get("_entrydb_site")
-    if started and any(map(started.is_watcher, sys.path_hooks)):
+    if started and started.begun():
         return None
     if not environment.is_on():
         return "entrydb is off here; 'python -m entrydb on' switches it on"
