@@ -225,18 +225,24 @@ int database_narrow(const struct database *database, const char *path, mode_t *m
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, O_PATH);
 	struct safe_way to_database, to_path;
+	struct error own = {0};
 	struct stat status;
+	int code;
 
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
-	safe_path_look(database->file, database->sysroot, &to_database, NULL);
+	safe_path_look(database->file, database->sysroot, &to_database, &own);
+	code = error_move_failure(error, &own);
+	if (code < 0)
+		return code;
 	/* The user who controls the path may be unable to reach its target. */
-	if (safe_path_look(path, database->sysroot, &to_path, NULL) < 0 || to_path.uid != geteuid())
+	if (safe_path_look(path, database->sysroot, &to_path, &own) < 0 || to_path.uid != geteuid())
 		*mode &= S_IRUSR | S_IWUSR;
+	code = error_move_failure(error, &own);
 	/* Restrictions that already apply to the database do not count. */
 	*mode &= S_IRUSR | S_IWUSR |
 	         (trust_everybody(fd, &status) & (to_path.search | ~to_database.search));
-	return 0;
+	return code;
 }
 
 /* The published file may still contain private data: rows, events, and free pages. */

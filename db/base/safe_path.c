@@ -368,9 +368,9 @@ static int reopen(const struct walk *walk, int flags)
 	if (flags & O_PATH)
 		return fcntl(walk->fd, F_DUPFD_CLOEXEC, 0);
 	if (S_ISDIR(walk->status.st_mode))
-		return openat(walk->fd, ".", flags);
+		return (int)TEMP_FAILURE_RETRY(openat(walk->fd, ".", flags));
 	file_fd_path(name, walk->fd);
-	return open(name, flags & ~O_NOFOLLOW);
+	return (int)TEMP_FAILURE_RETRY(open(name, flags & ~O_NOFOLLOW));
 }
 
 /* 0, or an errno. Opening a device can have effects, such as rewinding a tape. */
@@ -410,7 +410,8 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 	if (code == 0 && !walk.foreign &&
 	    (S_ISREG(walk.status.st_mode) || S_ISDIR(walk.status.st_mode)))
 		return reopen(&walk, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	errno = code == ERROR_NOTFOUND ? ENOENT : EACCES;
+	if (!error_is_failure(code)) /* else errno says more */
+		errno = code == ERROR_NOTFOUND ? ENOENT : EACCES;
 	return -1;
 }
 
@@ -421,14 +422,16 @@ int safe_publish_open_in(int directory, const char *name, mode_t *search)
 	*search = 0444;
 	for (const char *slash; (slash = strchr(name, '/')); name = slash + 1) {
 		CLEANUP(cleanup_free) char *hop = strndup(name, (size_t)(slash - name));
-		int fd = hop ? safe_openat(above < 0 ? directory : above, hop, O_PATH, 0) : -1;
+		int fd = hop ? safe_openat(above < 0 ? directory : above, *hop ? hop : ".", O_PATH,
+		                           0)
+		             : -1;
 		struct stat status;
 
 		cleanup_close(&above);
 		above = fd;
 		if (fd < 0 || fstat(fd, &status) != 0)
 			return -1;
-		if (S_ISLNK(status.st_mode) || strcmp(hop, "..") == 0) {
+		if (S_ISLNK(status.st_mode) || !*hop || strcmp(hop, "..") == 0) {
 			errno = ELOOP;
 			return -1;
 		}

@@ -97,7 +97,10 @@ int safe_believe_place(const char *path, const char *sysroot, struct error *erro
  */
 int safe_publish_open(const char *path, const char *sysroot, mode_t *search);
 
-/* The same of @name in @directory, with the way from there; -1 and ELOOP for links, and "..". */
+/*
+ * The same of @name in @directory, with the way from there; -1 and ELOOP where it leads out of
+ * there, or may: for links, "..", and what begins with a slash.
+ */
 int safe_publish_open_in(int directory, const char *name, mode_t *search);
 
 enum safe_create {

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "scratch.h"
 
 #define STRANGER ((uid_t)12345)
@@ -228,6 +230,43 @@ static void test_links_of_proc(void **state)
 	assert_refused(f, "/proc/self/root/a", "/proc/self/root", ERROR_PERMISSION, "not followed");
 }
 
+static int gate(mode_t readers, const char *name)
+{
+	CLEANUP(cleanup_close) int top = open(scratch_top(), O_PATH);
+	CLEANUP(cleanup_close) int fd = file_open_for(readers, top, name);
+
+	return fd < 0 ? errno : 0;
+}
+
+/* Who may read what is published may read it, and search what leads to it, however it is spelled.
+ */
+static void test_the_gate(void **state)
+{
+	char *absolute;
+
+	scratch_text("a/b/file", "");
+	link_to("b", "a/link", geteuid());
+	link_to("a/b/file", "c", geteuid());
+	absolute = strdup(scratch_path("a/b/file"));
+	for (int closed = 0; closed < 2; closed++) {
+		const char *const names[] = {"a/b/file", "a/link/file", "c",          "a//b/file",
+		                             "a/b",      "a/link",      "a/x/../b/.", absolute};
+
+		scratch_directory("a/x");
+		assert_int_equal(chmod("a/b", closed ? 0700 : 0755), 0);
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+			assert_int_equal(gate(0, names[i]), 0);
+			assert_int_equal(gate(0555, names[i]), closed ? EACCES : 0);
+			assert_int_equal(gate(0500, names[i]), 0);
+		}
+	}
+	assert_int_equal(chmod("a/b", 0755), 0);
+	assert_int_equal(chmod("a/b/file", 0640), 0);
+	assert_int_equal(gate(0555, "c"), EACCES);
+	assert_int_equal(gate(0555, "a/none"), ENOENT);
+	free(absolute);
+}
+
 static int open_own(void *payload)
 {
 	return -open_at(payload, "home/alice/link/x", NULL, SAFE_CREATE);
@@ -312,5 +351,5 @@ static void test_low_descriptors(void **state)
 
 RUN_TESTS(TEST(test_spellings), TEST(test_what_is_made), TEST(test_own_links),
           TEST(test_territories), TEST(test_sticky), TEST(test_links_of_others),
-          TEST(test_links_of_proc), TEST(test_as_a_user), TEST(test_sysroot),
+          TEST(test_links_of_proc), TEST(test_the_gate), TEST(test_as_a_user), TEST(test_sysroot),
           TEST(test_sysroot_of_another), TEST(test_low_descriptors))
