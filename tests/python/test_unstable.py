@@ -86,7 +86,7 @@ class Unstable(unittest.TestCase):
 
     def test_replaced(self):
         self.run_inside("test_replaced.py", *([] if LONG else [
-            "ReplacedTest.test_importlib_metadata_of_python"]))
+            "ReplacedTest.test_standard_library"]))
 
     def test_differential(self):
         said = self.run_inside("differential.py", "--cases", str(CASES),
