@@ -58,7 +58,9 @@ int sql_error(const struct sql *sql, int code, struct error *error)
 	const char *why = sql->db ? sqlite3_errmsg(sql->db) : sqlite3_errstr(code);
 	int errnum = sql->db ? sqlite3_system_errno(sql->db) : 0;
 
-	if (code == SQLITE_NOMEM)
+	/* SQLite describes every error in SQL, unless it is out of memory for the text. */
+	if (code == SQLITE_NOMEM ||
+	    (code == SQLITE_ERROR && strcmp(why, sqlite3_errstr(SQLITE_ERROR)) == 0))
 		return error_nomem(error);
 	if ((code & 0xff) == SQLITE_IOERR && errnum)
 		return error_set(error, code_of_sqlite(sql, code), "%s: %s: %s", sql->file, why,
