@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a wheel carries that others have written: their licences, and a list.
+"""Adds the licences and a list of the bundled libraries to a wheel.
 
     carried.py DIRECTORY LICENSES
 
-DIRECTORY is a wheel as "wheel unpack" leaves it, LICENSES what .ci/libraries has made of that name:
-of each source package its version and what its authors want to be handed on with it. Both go
-into the wheel, as PEP 639 (licences) and PEP 770 (a list in CycloneDX) have it.
+DIRECTORY is a wheel unpacked by "wheel unpack", LICENSES the directory licenses/ made by
+.ci/libraries, with the version and copyright file of each source package. The formats are those of
+PEP 639 (licences) and PEP 770 (a list in CycloneDX).
 """
 
 import glob
@@ -16,8 +16,8 @@ import shutil
 import sys
 
 OWN = "MIT"
-# Of each source package what holds for the library, not for its tools and tests. Whoever adds a
-# library reads its licence, and says here what it is.
+# For each source package, the licence of the library, without its tools and tests. To add a library,
+# read its licence and enter it here.
 EXPRESSIONS = {
     "bzip2": "bzip2-1.0.6",
     "elfutils": "GPL-2.0-or-later OR LGPL-3.0-or-later",
@@ -33,7 +33,7 @@ COMMON = "/usr/share/common-licenses"
 
 
 def components(licenses):
-    """Each package's name and version."""
+    """Return the name and version of each package."""
     found = {os.path.basename(path): open(f"{path}/version", encoding="utf-8").read().strip()
              for path in sorted(glob.glob(f"{licenses}/*"))}
     unknown = set(found) - set(EXPRESSIONS)
@@ -46,7 +46,7 @@ def components(licenses):
 # --- the licences ---
 
 def write_licenses(found, licenses, place):
-    """Into that directory: of each what Debian says, and the texts that it refers to."""
+    """Copy each package's copyright file, and the common licences that it refers to."""
     os.makedirs(f"{place}/common")
     for each in found:
         os.mkdir(f"{place}/{each}")
@@ -58,7 +58,7 @@ def write_licenses(found, licenses, place):
 
 
 def expression(found):
-    """Of the whole."""
+    """Return the licence expression of the wheel."""
     wanted = {EXPRESSIONS[each] for each in found} - {OWN}
     return " AND ".join([OWN, *(f"({each})" if " OR " in each else each for each in sorted(wanted))])
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What a release is made of, in SPDX 2.3, on standard output.
+"""Prints the bill of materials of a release, in SPDX 2.3.
 
     sbom.py DIRECTORY VERSION
 
-Each file of the release is a package with its checksum; the wheel contains what its own list
-names (CycloneDX), with its licences. What the sources need at build time is what CMakeLists.txt
-asks pkg-config for. Time and names follow from the release alone.
+Each file of the release is a package with its checksum; a wheel contains the libraries in its own list
+(CycloneDX), with their licences. The build dependencies are the pkg-config modules of CMakeLists.txt.
+The output depends only on the release.
 
-    SOURCE_DATE_EPOCH   of the commit
-    ENTRYDB_HOMEPAGE    where the project lives
-    ENTRYDB_MAINTAINER  who publishes it
+    SOURCE_DATE_EPOCH   the commit's time
+    ENTRYDB_HOMEPAGE    the project's URL
+    ENTRYDB_MAINTAINER  the publisher
 """
 
 import datetime
@@ -31,7 +31,7 @@ def package(kind, name, version, **more):
 
 
 def required():
-    """What the sources are built with, and its oldest version."""
+    """Return the build dependencies with their minimal versions."""
     with open(f"{TOP}/CMakeLists.txt", encoding="utf-8") as stream:
         rows = re.findall(r"pkg_check_modules\(\w+ (?:REQUIRED )?IMPORTED_TARGET ([\w-]+)(?:>=([\d.]+))?",
                           stream.read())
@@ -41,7 +41,7 @@ def required():
 
 
 def bundled(path):
-    """What carried.py found in it, if it is a wheel."""
+    """Return the bundled libraries listed by carried.py in a wheel."""
     if not path.endswith(".whl"):
         return []
     with zipfile.ZipFile(path) as archive:
@@ -53,7 +53,7 @@ def bundled(path):
 
 
 def published(path, version, carried):
-    """One file of the release."""
+    """Return the package of one file of the release."""
     terms = " AND ".join(["MIT", *sorted({f"({each['licenseDeclared']})" for each in carried})])
     name = os.path.basename(path)
     with open(path, "rb") as stream:
@@ -64,7 +64,7 @@ def published(path, version, carried):
 
 
 def document(directory, version):
-    """The packages, and what they have to do with each other."""
+    """Return the packages and their relationships."""
     needs = required()
     artifacts, libraries, links = [], [], []
 
@@ -75,7 +75,7 @@ def document(directory, version):
     for name in sorted(os.listdir(directory)):
         carried = bundled(f"{directory}/{name}")
         artifacts.append(published(f"{directory}/{name}", version, carried))
-        libraries += [each for each in carried if each not in libraries]  # both wheels carry them
+        libraries += [each for each in carried if each not in libraries]  # both wheels bundle them
         link("SPDXRef-DOCUMENT", "DESCRIBES", artifacts[-1:])
         link(artifacts[-1]["SPDXID"], "CONTAINS", carried)
         link(artifacts[-1]["SPDXID"], "DEPENDS_ON", needs if name == f"entrydb-{version}.tar.xz" else [])
@@ -88,7 +88,7 @@ def main():
     text = json.dumps(packages, sort_keys=True)
     made = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     publisher = re.sub(r" *<.*", "", os.environ["ENTRYDB_MAINTAINER"])
-    own_terms = sorted(set(re.findall(r"LicenseRef-[\w.-]+", text)))  # what has no name in SPDX's list
+    own_terms = sorted(set(re.findall(r"LicenseRef-[\w.-]+", text)))  # licences without a name in SPDX's list
     print(json.dumps({
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"entrydb-{version}",

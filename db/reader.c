@@ -47,7 +47,7 @@ static int open_file(struct reader *reader, const char *file, struct error *erro
 	if (fd < 0 && errno == ELOOP)
 		return error_set(
 		        error, ERROR_PERMISSION,
-		        "%s: not believed: it is a symbolic link; give the path of the file itself",
+		        "%s: not trusted: it is a symbolic link; give the path of the file itself",
 		        file);
 	if (fd < 0 || fstat(fd, &reader->opened) != 0)
 		return error_errno(error, errno, "%s", file);

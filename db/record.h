@@ -105,7 +105,7 @@ struct outline {
 	int64_t mtime; /* nanoseconds since 1970; 0 in a sealed database */
 };
 
-/* A database's record of its own publication. */
+/* A database's record of its publication. */
 struct publication_record {
 	int64_t inode, time; /* when published; nanoseconds since 1970 */
 	bool sealed;         /* made for images: it contains no times */

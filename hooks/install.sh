@@ -24,7 +24,7 @@ may not write.
 END
 }
 
-# What the build needs: name | test whether it is there | Debian's package.
+# Required for the build: name | test whether it is installed | Debian's package.
 needs() {
     cat <<'END'
 C compiler and library|header stdio.h|build-essential
@@ -40,7 +40,7 @@ sqlite3|command -v sqlite3|sqlite3
 END
 }
 
-# What it uses where it is there: without it, pyproject.toml, package indexes or fleets are left out.
+# Optional: without them, pyproject.toml, package indexes or fleets are not supported.
 wants() {
     cat <<'END'
 toml++|pkg-config tomlplusplus|libtomlplusplus-dev
@@ -49,7 +49,7 @@ libpq|pkg-config libpq|libpq-dev
 END
 }
 
-# Debian's packages for other purposes; status 1: there is no such purpose.
+# Debian's packages for other purposes; status 1: unknown purpose.
 packages() {
     case $1 in
     build) ;;
@@ -72,12 +72,12 @@ packages() {
     esac
 }
 
-# Python's own tests, for the version that the distribution has.
+# Python's own tests, for the distribution's version.
 python_suite() {
     apt-cache depends python3 2>/dev/null | sed -n 's/.*Depends: \(python3\.[0-9]*\)$/lib\1-testsuite/p'
 }
 
-# Print each word on a line of its own.
+# Print each word on a separate line.
 say() {
     printf '%s\n' "$@"
 }
@@ -87,7 +87,7 @@ die() {
     exit 1
 }
 
-# --- rights ---
+# --- permissions ---
 
 # as UID COMMAND: run it as root if UID is 0, else as the caller. sudo is used only if it needs no
 # password.
@@ -105,8 +105,8 @@ can_be_root() {
     [ "$(id -u)" = 0 ] || { command -v sudo && sudo -n true; } >/dev/null 2>&1
 }
 
-# is_safe_for UID PATH: does each directory and link above it belong to that user or root, and may
-# nobody else write there? Otherwise others could redirect what is done there.
+# is_safe_for UID PATH: test whether each directory and link above it belongs to that user or root and
+# is not writable by others, who could redirect operations on the path.
 is_safe_for() {
     for way in "$2" "$(readlink -f "$2" || say "$2")"; do
         while [ "$way" != / ]; do
@@ -120,7 +120,7 @@ is_safe_for() {
     done
 }
 
-# The user who can change what is, or will be, at that path: the caller, or root.
+# Print the user who can change that path, existing or not: the caller, or root.
 changer_of() {
     path=$1
     while [ ! -e "$path" ]; do
@@ -139,7 +139,7 @@ header() {
     printf '#include <%s>\n' "$1" | cc -E -o /dev/null -
 }
 
-# The first CMake that runs and is new enough; a shim may lead nowhere.
+# The first CMake that works (a shim may not) and is recent enough.
 has_cmake() {
     for cmake in cmake /usr/bin/cmake /usr/local/bin/cmake; do
         version=$($cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
@@ -148,14 +148,14 @@ has_cmake() {
     return 1
 }
 
-# missing TABLE FIELD SEPARATOR: that field, the name or the package, of each whose test fails.
+# missing TABLE FIELD SEPARATOR: print that field (name or package) of each row whose test fails.
 missing() {
     "$1" | while IFS='|' read -r name test package; do
         $test >/dev/null 2>&1 </dev/null || say "$name|$package"
     done | cut -d '|' -f "$2" | sort -u | paste -s -d "$3" -
 }
 
-# Those of the packages that are not installed.
+# Print the packages that are not installed.
 lacking() {
     for package in $(packages "$1"); do
         dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || say "$package"
@@ -218,8 +218,8 @@ build() {
     quietly "$cmake" "$cmake" --build "$scratch/build"
 }
 
-# Install into a scratch directory to learn which files and new directories PREFIX will have, and
-# remove the files of an earlier version that this one does not have.
+# Install into a scratch directory to list the files and new directories in PREFIX, and remove files
+# of an earlier version that this one lacks.
 write_record() {
     quietly "$cmake" env DESTDIR="$scratch/stage" "$cmake" --install "$scratch/build"
     { sort -u "$scratch/build/install_manifest.txt" && say "" "$record"; } | grep . >"$scratch/files"
@@ -241,7 +241,7 @@ write_record() {
     grep -v '^file ' "$record" >>"$scratch/record" || :
 }
 
-# recorded KIND RECORD: its entries of that kind.
+# recorded KIND RECORD: print the record's entries of that kind.
 recorded() {
     sed -n "s/^$1 //p" "$2"
 }
@@ -261,14 +261,14 @@ install_program() {
     run_ldconfig
 }
 
-# Only root's libraries are in the system's cache.
+# Only libraries of root are in the system's cache.
 run_ldconfig() {
     [ "$prefix_owner" != 0 ] || ! command -v ldconfig >/dev/null || as 0 ldconfig || :
 }
 
 # --- index and show ---
 
-# The environments of the calling user, which an update by root leaves alone.
+# The environments of the calling user, which an update by root skips.
 own_prefixes() {
     for own in "${HOME:-/nonexistent}/.local" "${VIRTUAL_ENV:-}" "${CONDA_PREFIX:-}" \
         "${PYENV_ROOT:-${HOME:-/nonexistent}/.pyenv}"/versions/*; do
@@ -284,8 +284,8 @@ update() {
     as "$who" "$program" update "$@" >>"$scratch/update" 2>&1 </dev/null || :
 }
 
-# Databases that this run made are recorded for --uninstall: those whose audit trail begins now, and
-# not because a damaged one was repaired.
+# Record the databases created by this run for --uninstall: their audit trail begins now, but not with
+# the repair of a damaged database.
 index_machine() {
     say "Indexing the Python environments of this machine"
     began=$(date +%s)
@@ -308,12 +308,12 @@ index_machine() {
     save_record
 }
 
-# ask DATABASE QUERY: the answer, or nothing if the database cannot be read.
+# ask DATABASE QUERY: print the answer, or nothing if the database cannot be read.
 ask() {
     sqlite3 -init /dev/null -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
 }
 
-# show HEADINGS COMMAND...: the first lines that it prints, in columns.
+# show HEADINGS COMMAND...: print the first lines of its output, in columns.
 show() {
     headings=$1
     shift
@@ -326,7 +326,7 @@ show() {
     [ "$total" -le "$lines_shown" ] || say "... ($total lines in all)"
 }
 
-# Of the database with most entry points; without any, of an example.
+# Show the database with most entry points; without any, an example.
 show_findings() {
     lines_shown=12
     fullest=$(while read -r database; do
@@ -358,7 +358,7 @@ show_findings() {
 remove_database() {
     directory=$(dirname "$1")
     changer=$(changer_of "$directory")
-    # Other users or programs may have come to rely on it.
+    # Other users or programs may depend on it.
     if ! is_safe_for "$changer" "$1"; then
         stays "$1" "another user's directory, or everybody's, leads to it; that user may remove it"
     elif [ -n "$other_program" ]; then

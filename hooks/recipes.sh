@@ -5,11 +5,11 @@
 #
 # Writes entrydb.spec for rpm, PKGBUILD and APKBUILD with their scripts, recipe.yaml for conda,
 # entrydb.nix and environment.nix, package.py for Spack, entrydb-VERSION.eb for EasyBuild, and,
-# where dpkg-source is at hand, Debian's source package. .ci/release does so for a release.
+# if dpkg-source is installed, Debian's source package. .ci/release does so for a release.
 #
-#   ENTRYDB_HOMEPAGE    where the project lives
+#   ENTRYDB_HOMEPAGE    the project's URL
 #   ENTRYDB_MAINTAINER  "Name <address>"
-#   SOURCE_DATE_EPOCH   the time that changelogs tell, in seconds (default: the tarball's)
+#   SOURCE_DATE_EPOCH   the time in changelogs, in seconds (default: the tarball's)
 #   ENTRYDB_DPKG_COPYRIGHT  a file with Debian's line "Format:" (default: dpkg's own)
 set -eu
 
@@ -33,7 +33,7 @@ dpkg_copyright=${ENTRYDB_DPKG_COPYRIGHT:-/usr/share/doc/dpkg/copyright}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# date FORMAT: the time of the release.
+# date FORMAT: print the time of the release.
 date_of() {
     LC_ALL=C TZ=UTC date --date="@$SOURCE_DATE_EPOCH" "+$1"
 }
@@ -42,12 +42,12 @@ checksum() {
     "$1" "$tarball" | cut -d ' ' -f 1
 }
 
-# The address by which Debian's copyright files say what format they have: dpkg's own does, too.
+# The URL of the format of Debian's copyright files, taken from dpkg's own.
 copyright_format() {
     sed -n 's/^Format: *//p' "$dpkg_copyright" 2>/dev/null | head -n 1
 }
 
-# fill FILE: to standard output.
+# fill FILE: fill in the variables, to standard output.
 fill() {
     sed -e "s|@VERSION@|$version|g" -e "s|@HOMEPAGE@|$ENTRYDB_HOMEPAGE|g" \
         -e "s|@MAINTAINER@|$ENTRYDB_MAINTAINER|g" \
@@ -58,19 +58,19 @@ fill() {
         -e "s|@SHA256@|$(checksum sha256sum)|g" -e "s|@SHA512@|$(checksum sha512sum)|g" "$1"
 }
 
-# put FILE DIRECTORY: filled in, with its name and mode.
+# put FILE DIRECTORY: write the filled-in file, with its name and mode.
 put() {
     fill "$1" >"$2/$(basename "$1")"
     chmod --reference="$1" "$2/$(basename "$1")"
 }
 
-# Of the linker's version script: each symbol, its node, and the release that brought it.
+# From the linker's version script: each symbol, its node, and its first release.
 symbols() {
     awk '/^ENTRYDB_/ { node = $1; print " " node "@" node " " substr(node, 9) ".0" }
         /^\tentrydb_/ { print " " substr($1, 1, length($1) - 1) "@" node " " substr(node, 9) ".0" }' "$1"
 }
 
-# What stands in hooks/dpkg becomes debian/ of the unpacked sources.
+# Copy hooks/dpkg to debian/ of the unpacked sources.
 debian_source() {
     [ -n "$(copyright_format)" ] ||
         die "$dpkg_copyright has no line \"Format:\", which Debian's source package needs a copy of"

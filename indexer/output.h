@@ -47,7 +47,7 @@ struct output {
 	struct output_text {
 		const struct column *column;
 		size_t width;  /* of the widest cell */
-		bool is_below; /* each cell has lines of its own below its row */
+		bool is_below; /* each cell is printed on separate lines below its row */
 	} texts[OUTPUT_TEXTS_MAX];
 	size_t text_count;
 	struct arena arena;

@@ -2,8 +2,8 @@
  * distributions.c - lists all distributions, or finds one by name as
  * importlib.metadata.distribution() does.
  *
- * A walk over all distributions reads each path entry once, from the database or from what was
- * scanned, rather than selecting rows. Python looks for a name among the directory names, path
+ * An iteration over all distributions reads each path entry once, from the database or the scan,
+ * rather than selecting rows. Python looks for a name among the directory names, path
  * entry by path entry, and takes the first: so does entrydb_find(). METADATA is always read from
  * the disk: it may have been edited in place, or be invalid UTF-8, on which Python would raise; and
  * reading one file is cheap.

@@ -256,7 +256,7 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 	return 0;
 }
 
-/* --- checking what was proven --- */
+/* --- checking proven states --- */
 
 /* Are the watched distributions (see scan.h) unchanged? */
 static bool watched_unchanged(struct entrydb *db, struct path_entry *entry, struct stamp stamp)

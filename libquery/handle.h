@@ -48,7 +48,7 @@ enum entry_state {
 
 #define ROW_INVALID UINT32_MAX /* instead of a position; see row_check.h */
 
-/* A path entry, the row that describes it, and what was read from the disk. */
+/* A path entry, its row in the database, and the data read from the disk. */
 struct path_entry {
 	char *spelled; /* as the caller spelled it */
 	char *path;    /* absolute, with the sysroot; NULL if it cannot be resolved */
@@ -133,7 +133,7 @@ int entry_init(struct path_entry *entry, const char *spelled, const char *sysroo
                struct error *error);
 void entry_free(struct path_entry *entry);
 
-/* Drop what was read from the disk. */
+/* Drop the data read from the disk. */
 void entry_forget_read(struct path_entry *entry);
 
 /* Does the entry have valid rows? entry->read may hold more. */

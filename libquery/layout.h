@@ -87,7 +87,7 @@ bool layout_is_known(const char *path);
 
 /*
  * @entry as an absolute path without ".", doubled slashes and a trailing slash; a path with ".." is
- * resolved by realpath(), a URL stays as it is. malloc'd; NULL, with errno, on failure.
+ * resolved by realpath(), a URL is unchanged. malloc'd; NULL, with errno, on failure.
  */
 char *layout_absolute(const char *entry);
 

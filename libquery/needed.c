@@ -1,7 +1,7 @@
 /*
- * needed.c - follows NEEDED entries through RPATH and RUNPATH, and asks who could have written
- * what they lead to. That a library is there is enough to ask: which of two is taken is for the
- * dynamic linker to say.
+ * needed.c - follows NEEDED entries through RPATH and RUNPATH, and checks that the files found are
+ * trusted. Every library of that name on the search path is checked, not only the one that the
+ * dynamic linker will choose.
  */
 #include "libquery/load.h"
 
@@ -20,24 +20,24 @@
 #include "db/base/safe_path.h"
 #include "libquery/disk/elf/linkage_search.h"
 
-#define LIBRARIES_MAX 256 /* of one object */
+#define LIBRARIES_MAX 256 /* libraries of one object */
 
-/* Where a library has others looked for; $ORIGIN is its own directory. */
+/* A search path of a library; $ORIGIN is the library's directory. */
 struct run_paths {
 	struct slice paths, origin;
 };
 
 struct needed {
 	const struct loadable *object;
-	struct slice sysroot;   /* before the paths that run paths name */
-	struct name_map met;    /* paths, so that each is asked about once, */
-	struct name_map places; /* and directories that libraries are looked for in */
-	struct slice *paths;    /* in the arena; those that are followed */
+	struct slice sysroot;   /* a prefix of all paths */
+	struct name_map met;    /* checked paths */
+	struct name_map places; /* checked directories */
+	struct slice *paths;    /* the paths to follow, in the arena */
 	size_t count, room;
 	struct arena arena;
-	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs, which hold for all below, too */
+	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs: also used for dependencies */
 	size_t inherited_count;
-	struct slice rpath, runpath, origin; /* of the library that is being read */
+	struct slice rpath, runpath, origin; /* of the current library */
 	int code;                            /* the first error */
 	struct error *error;
 };
@@ -50,7 +50,7 @@ static void needed_free(struct needed *needed)
 	free(needed->paths);
 }
 
-/* @path, as run paths name it, as this process does, in @to. False: it is too long. */
+/* Prefix @path with the sysroot, in @to. False: too long. */
 static bool reach(const struct needed *needed, struct slice path, char to[PATH_MAX],
                   struct slice *out)
 {
@@ -102,9 +102,9 @@ static void ask_in(struct needed *needed, struct run_paths where, struct slice n
 }
 
 /*
- * The dynamic linker looks into directories below these, too (glibc-hwcaps, $LIB, $PLATFORM): each
- * is asked about as far as it is known, and whatever is in it by now. One that is no absolute path
- * begins at the current directory.
+ * Check the directories of a search path. The dynamic linker also searches subdirectories
+ * (glibc-hwcaps, $LIB, $PLATFORM): so each directory is checked up to the known part, regardless of
+ * its contents. Relative paths begin at the current directory.
  */
 static void ask_where(struct needed *needed, struct run_paths where)
 {
@@ -146,11 +146,11 @@ static bool keep_run_path(void *payload, enum elf_link what, struct slice text, 
 	return true;
 }
 
-/* A name with a slash is a path. */
+/* Check the libraries found by a name; a name with a slash is a path. */
 static bool ask_name(void *payload, enum elf_link what, struct slice name, struct slice of)
 {
 	struct needed *needed = payload;
-	int before = errno; /* where elf_file_links() finds its own failures */
+	int before = errno; /* elf_file_links() uses errno for its own failures */
 	char text[PATH_MAX], reached[PATH_MAX];
 	struct slice path;
 
@@ -173,7 +173,7 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 	return needed->code == 0;
 }
 
-/* What is no shared object, the dynamic linker will refuse. */
+/* Check the dependencies of a library. Other files are ignored: the dynamic linker rejects them. */
 static int ask_needed_by(struct needed *needed, struct slice path)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path.ptr, 0);
@@ -185,7 +185,7 @@ static int ask_needed_by(struct needed *needed, struct slice path)
 	needed->origin = slice_from(path_directory(path), needed->sysroot.len);
 	if (fd >= 0 && elf_file_open(fd, &file, &own) == 0)
 		elf_file_links(file, keep_run_path, needed, &own);
-	/* RUNPATH is its own affair; RPATH, where there is none, that of all that it needs. */
+	/* RUNPATH applies to this library only; RPATH, without RUNPATH, to all dependencies. */
 	if (needed->rpath.len && !needed->runpath.len)
 		needed->inherited[needed->inherited_count++] = (struct run_paths){
 		        arena_copy(&needed->arena, needed->rpath, &failed), needed->origin};

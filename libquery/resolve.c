@@ -124,7 +124,7 @@ static int from_database(entrydb *db, const entrydb_entry_point *entry_point,
 	if (entry_point->is_plugin ? !target_plugin_is_sound(record->object)
 	                           : !is_inside(record->object))
 		return 0;
-	/* What was missing on this machine, not in the package, may have been installed since. */
+	/* Missing libraries of this machine, not of the package, may have been installed since. */
 	return record->state != TARGET_MISSING_DEPENDENCY &&
 	       record->state != TARGET_WRONG_ARCHITECTURE;
 }

@@ -2,7 +2,7 @@
  * name_map.h - a hash table from names to small numbers.
  *
  * The names are not copied: they must outlive the map. The hash is keyed with a secret of the
- * process, so nobody can choose names that collide.
+ * process, so names that collide cannot be chosen on purpose.
  */
 #ifndef DB_BASE_NAME_MAP_H
 #define DB_BASE_NAME_MAP_H

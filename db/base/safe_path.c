@@ -1,5 +1,5 @@
 /*
- * safe_path.c - one walk along a path, by descriptors, for writing, publishing and believing.
+ * safe_path.c - walks a path by descriptors, for writing, publishing and trusting files.
  */
 #include "db/base/safe_path.h"
 

@@ -3,7 +3,7 @@
  *
  *     /home/alice/venv/var/lib/entrydb
  *     |     |
- *     root  alice: everything below is her territory, whoever owns it
+ *     root  alice: everything below is her territory, regardless of its owners
  *
  * A path is walked from "/": each component is opened relative to the descriptor of the previous
  * one, so that nothing can be replaced during the walk. The territory is that of the first owner on
@@ -18,9 +18,9 @@
  * Writing, safe_directory_open(): a process writes only in its own territory; root does not write
  * in that of other users.
  *
- * Loading, running and obeying a file, safe_believe(): every directory on the way, those of links
- * included, and the file itself must belong to root or the effective user, and nobody else may
- * write to them.
+ * Loading or running a file, or following its rules, safe_believe(): every directory on the way,
+ * those of links included, and the file itself must belong to root or the effective user and not be
+ * writable by others.
  *
  * Reading files of other users as root: safe_look_open().
  */
@@ -85,8 +85,8 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
                  struct error *error);
 
 /*
- * The same for a directory that the dynamic linker searches, existing or not: nobody else may be
- * able to create files in it.
+ * The same for a directory that the dynamic linker searches, existing or not: other users must not
+ * be able to create files in it.
  */
 int safe_believe_place(const char *path, const char *sysroot, struct error *error);
 
@@ -98,8 +98,8 @@ int safe_believe_place(const char *path, const char *sysroot, struct error *erro
 int safe_publish_open(const char *path, const char *sysroot, mode_t *search);
 
 /*
- * The same of @name in @directory, with the way from there; -1 and ELOOP where it leads out of
- * there, or may: for links, "..", and what begins with a slash.
+ * The same for @name in @directory, with the way from there; -1 and ELOOP if it leads or may lead
+ * out of @directory: for links, ".." and absolute paths.
  */
 int safe_publish_open_in(int directory, const char *name, mode_t *search);
 

@@ -119,12 +119,12 @@ int trust_believe(const char *path, int fd, const struct stat *status, uid_t oth
 	switch (trust_of(fd, status, other)) {
 	case TRUST_FOREIGN:
 		return error_set(error, ERROR_PERMISSION,
-		                 "not believed: %s belongs to user %u; make it yours or root's, "
+		                 "not trusted: %s belongs to user %u; make it yours or root's, "
 		                 "install it again as one of these, or delete it",
 		                 path, status->st_uid);
 	case TRUST_WRITABLE:
 		return error_set(error, ERROR_PERMISSION,
-		                 "not believed: others may write to %s; chmod go-w it if you trust "
+		                 "not trusted: others may write to %s; chmod go-w it if you trust "
 		                 "what is there now",
 		                 path);
 	case TRUST_BELIEVED:

@@ -2,7 +2,7 @@
  * trust.h - decides which files are trusted, for all that is read, written or loaded.
  *
  * A file or directory is trusted if it belongs to root, the effective user or an owner that the
- * caller names, and nobody else can write it. A process with more rights than its user (set-uid,
+ * caller names, and other users cannot write it. A process with more rights than its user (set-uid,
  * set-gid, file capabilities) trusts only root, and no environment variable.
  */
 #ifndef DB_BASE_TRUST_H
@@ -20,7 +20,7 @@
 
 enum trust {
 	TRUST_BELIEVED,
-	TRUST_FOREIGN,  /* it belongs to somebody else */
+	TRUST_FOREIGN,  /* it belongs to another user */
 	TRUST_WRITABLE, /* users other than its owner can write it */
 };
 

@@ -1,14 +1,14 @@
 # Completion of entrydb(1) for bash. Commands and options are read from the program's
-# help, groups and names from what it finds, so that nothing here falls behind.
+# help, groups and names from its output, so that this file needs no updates.
 # shellcheck shell=bash
 
-# The names that its help lists: of the program, or of a command.
+# The names in the help of the program, or of a command.
 _entrydb_listed() {
     "$@" --help 2>/dev/null | sed -n 's/^  \(--\)\{0,1\}\([a-z][a-z-]*\).*/\1\2/p'
 }
 
-# Offer those lines of standard input that begin with the word; what holds an escaped
-# character cannot be typed as it is shown, and is left out.
+# Offer the lines of standard input that begin with the word, except those with escaped characters,
+# which cannot be typed as shown.
 _entrydb_offer() {
     local line
     while IFS= read -r line; do
@@ -52,8 +52,8 @@ _entrydb_argument() {
     esac
 }
 
-# What stands before the word: the command, its arguments, and the options by which it is
-# decided which groups there are. bash splits --option=value into three words.
+# Parse the words before the current one: the command, its arguments, and the options that select
+# the groups. bash splits --option=value into three words.
 _entrydb_read_line() {
     local at word value
     for ((at = 1; at < COMP_CWORD; at++)); do

@@ -1,13 +1,13 @@
 # Completion of entrydb(1) for fish. Commands and options are read from the program's
-# help, groups and names from what it finds, so that nothing here falls behind.
+# help, groups and names from its output, so that this file needs no updates.
 
-# What its help lists: a name, a tab, an explanation; $argv[1] is the pattern of a name.
+# The items of its help: a name, a tab, an explanation; $argv[1] is the pattern of a name.
 function __entrydb_listed
     command $argv[2..-1] --help 2>/dev/null |
         string replace --filter --regex "^  ($argv[1])(?: \S+)*  +(.*)" '$1\t$2'
 end
 
-# What holds an escaped character cannot be typed as it is shown, and is left out.
+# Omit items with an escaped character, which cannot be typed as shown.
 function __entrydb_column
     cut -f $argv[1] | string match --invert --regex '\\\\'
 end
@@ -44,7 +44,7 @@ function __entrydb_complete
     set -l context
     set -l option
     for before in $words[2..-1]
-        if test -n "$option" # whose value it is
+        if test -n "$option" # its value
             contains -- $option --db --path --root --platform --python
             and set -a context $option (string replace --regex '^~' $HOME -- $before)
             set option

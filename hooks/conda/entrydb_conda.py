@@ -1,10 +1,9 @@
-"""A plugin of conda: a command that changes an environment ends with an update of its database.
+"""A conda plugin: updates the database of an environment after a command that changes it.
 
-conda imports this module by its entry point in the group "conda", and calls
-conda_post_commands() for what is to be run after which commands. Whatever goes wrong
-here, conda's own work is done by then and must not be reported as failed. conda fails
-each of its commands where a plugin cannot be imported: where its interface has changed,
-this one does nothing.
+conda imports this module by its entry point in the group "conda", and calls conda_post_commands()
+for the functions to run after commands. An error here must not make conda report a failure of work
+that it has completed. Every conda command fails if a plugin cannot be imported: so this plugin does
+nothing if conda's interface has changed.
 """
 
 import os
@@ -17,23 +16,23 @@ SECONDS_ALLOWED = 60
 
 
 def tell(failure):
-    """conda's output is read by programs; whoever wonders asks for more of it."""
+    """Print a failure only if conda is verbose: programs parse its output."""
     if os.environ.get("CONDA_VERBOSE", "0") != "0" or {"-v", "--verbose"} & set(sys.argv):
         print(f"entrydb: the database is not updated: {failure}", file=sys.stderr)
 
 
 def update(command):
-    """Of the environment that the command was about. Without the program readers look there."""
+    """Update the database of the environment that the command changed."""
     try:
         from conda.base.context import context
         subprocess.run(["entrydb", "update", "--hook", "conda", str(context.target_prefix)],
                        stdin=subprocess.DEVNULL, timeout=SECONDS_ALLOWED, check=False)
-    except Exception as failure:  # of conda's interface, or of the program
+    except Exception as failure:  # conda's interface has changed, or the program fails
         tell(failure)
 
 
 def conda_post_commands():
-    """None where conda has no class that takes this, which has moved once."""
+    """Yield the hook; nothing if conda has no CondaPostCommand, whose module has changed once."""
     try:
         try:
             from conda.plugins.types import CondaPostCommand

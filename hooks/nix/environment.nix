@@ -1,6 +1,6 @@
-# A Python environment with its database. What is in a store never changes, and the times of all
-# its files are the same: so the database is made with the environment, sealed, the same bytes
-# each time, and the environment's own programs trust it without a look at the disk.
+# A Python environment with its database. Files in a store never change, and all have the same time:
+# so the database is built reproducibly with the environment, and sealed; the environment's programs
+# trust it without checking the disk.
 #
 #     with import <nixpkgs> { };
 #     callPackage ./environment.nix { entrydb = callPackage ./entrydb.nix { }; } [ python3Packages.flask ]

@@ -1,5 +1,5 @@
-# Spack's recipe. hooks/recipes.sh fills in version and checksum; it goes into a repository of
-# Spack's as packages/entrydb/package.py.
+# Spack's recipe. hooks/recipes.sh fills in version and checksum; copy it into a Spack repository
+# as packages/entrydb/package.py.
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 

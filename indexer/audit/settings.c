@@ -77,7 +77,7 @@ static void read_list(struct collect *collect, const char *file)
 		return;
 	if (trust_of_path(file, &status, TRUST_NO_OTHER) != TRUST_BELIEVED) {
 		error_set(&collect->error, ERROR_PERMISSION,
-		          "%s: not believed: others than root and you could have written it", file);
+		          "%s: not trusted: others than root and you could have written it", file);
 		return;
 	}
 	collect_text(collect, file, LIST_MAX, &bytes, &text);

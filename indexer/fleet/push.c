@@ -178,7 +178,7 @@ static int read_rows(const struct database *database, char **out, size_t *rows, 
 	struct safe_way way = {.search = EVERYBODY};
 	int code = reader_open(database->file, geteuid(), &reader, error);
 
-	/* Whether what is their own is to be public, owners decide by its permissions. */
+	/* Owners decide by its permissions whether their own database is public. */
 	if (code == 0 && reader_status(reader).owner != geteuid())
 		code = safe_path_look(database->file, database->sysroot, &way, error);
 	if (code == 0 && (reader_status(reader).mode & way.search & EVERYBODY) != EVERYBODY)

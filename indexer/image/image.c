@@ -1,8 +1,8 @@
 /*
  * image.c - finds the layers of the image for a platform.
  *
- * SQLite reads the JSON: each document is put into the worksheet, whose view "missing" names the
- * next one to read, until there is none.
+ * SQLite parses the JSON: each document is inserted into the worksheet, whose view "missing" names
+ * the next document to read, until it is empty.
  */
 #include "indexer/image/image.h"
 
@@ -32,7 +32,7 @@ void image_close(struct image *image)
 
 /* --- platforms --- */
 
-/* As Go calls them, which images follow. */
+/* The names of Go, which images use. */
 static const char *machine(const char *name)
 {
 	static const char *const names[][2] = {
@@ -152,7 +152,7 @@ static int read_document(struct image *image, struct slice name, struct error *e
 
 /* --- choosing --- */
 
-/* The text in the first row of @view, malloc'd; NULL: there is none. */
+/* The text in the first row of @view, malloc'd; NULL if it is empty. */
 static char *take_text(struct image *image, const char *view)
 {
 	struct worksheet_rows *row = worksheet_walk(image->sheet, view, NULL);
@@ -214,7 +214,7 @@ static int list_member(void *payload, const struct archive_member *member, struc
 	if (++image->members > IMAGE_MEMBERS_MAX)
 		return error_set(error, ERROR_LIMIT, "%s: more than 100,000 members", image->path);
 	if (name.len >= PATH_MAX || slice_of(member->link).len >= PATH_MAX)
-		return 0; /* of no image */
+		return 0; /* not an image */
 	if (slice_starts(name, SLICE("./")))
 		name = slice_from(name, 2);
 	worksheet_put(image->sheet, "member",
@@ -223,7 +223,7 @@ static int list_member(void *payload, const struct archive_member *member, struc
 	return worksheet_failure(image->sheet, error);
 }
 
-/* Its first header says whether it is a tarball that is not compressed, as all images are. */
+/* Check the first header for an uncompressed tarball, as all images are. */
 static bool looks_like_tarball(int fd)
 {
 	char magic[5];

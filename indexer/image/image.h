@@ -1,12 +1,12 @@
 /*
- * image.h - the file of a container image: which layers make up its tree.
+ * image.h - reads a container image and finds the layers of its tree.
  *
  *     DIR/oci-layout, index.json, blobs/sha256/...    an OCI image layout
  *     the same in a tarball                           skopeo's oci-archive, newer docker save
  *     manifest.json, HEX.json, HEX/layer.tar, ...     older docker save
  *
- * Its JSON is read into a worksheet (image.sql). It is hostile: sizes are limited, and whatever a
- * digest names must have that digest.
+ * Its JSON is read into a worksheet (image.sql). Images are not trusted: sizes are limited, and
+ * everything referenced by a digest is compared with it.
  */
 #ifndef INDEXER_IMAGE_IMAGE_H
 #define INDEXER_IMAGE_IMAGE_H
@@ -16,18 +16,18 @@
 
 #define IMAGE_JSON_MAX      ((size_t)4 << 20) /* bytes of one document */
 #define IMAGE_JSON_ALL_MAX  ((size_t)64 << 20)
-#define IMAGE_DOCUMENTS_MAX 1000 /* that are read */
+#define IMAGE_DOCUMENTS_MAX 1000 /* documents */
 #define IMAGE_LAYERS_MAX    1000
-#define IMAGE_MEMBERS_MAX   100000 /* of the tarball that an image is */
+#define IMAGE_MEMBERS_MAX   100000 /* members of an image's tarball */
 
 struct image {
 	const char *path; /* borrowed, for messages */
 	int fd;           /* the tarball, or the directory */
 	bool is_directory;
-	char platform[64];       /* OS/ARCH or OS/ARCH/VARIANT, as asked for */
-	struct worksheet *sheet; /* of image.sql */
-	size_t members;          /* of the tarball */
-	uint64_t json;           /* bytes of documents */
+	char platform[64];       /* OS/ARCH or OS/ARCH/VARIANT, as requested */
+	struct worksheet *sheet; /* with image.sql */
+	size_t members;          /* read members of the tarball */
+	uint64_t json;           /* bytes of documents read */
 	char *manifest;          /* of the image for the platform; NULL before image_choose() */
 };
 
@@ -40,8 +40,8 @@ struct image_blob {
 };
 
 /*
- * Open the image at @path for @platform (NULL: this machine's). 1: done; 0: there is no image; or
- * an error. image_close() accepts what was not opened.
+ * Open the image at @path for @platform (NULL: this machine's). 1: done; 0: not an image; or an
+ * error. image_close() accepts an image that was not opened.
  */
 int image_open(const char *path, const char *platform, struct image *out, struct error *error);
 void image_close(struct image *image);
@@ -49,13 +49,13 @@ void image_close(struct image *image);
 /* Read the JSON, and find the image for the platform. ERROR_FORMAT, ERROR_LIMIT, ... */
 int image_choose(struct image *image, struct error *error);
 
-/* Find what the manifest calls @name: a digest, or the name of a member. */
+/* Find the data named @name in the manifest: a digest, or the name of a member. */
 int image_find(struct image *image, struct slice name, struct image_blob *out, struct error *error);
 
 /* The 64 digits of the digest in @name, such as "sha256:HEX" or "HEX.tar"; else null. */
 struct slice image_digest(struct slice name);
 
-/* "linux/amd64", as @platform or this machine is called; false: that is no platform. */
+/* Normalize @platform (NULL: this machine's) to "linux/amd64"; false if it is invalid. */
 bool image_platform(const char *platform, char out[64]);
 
 extern const char image_script[];

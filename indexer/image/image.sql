@@ -1,7 +1,7 @@
--- What the JSON of an image says: which manifest is for the platform that is wanted, and its layers.
--- https://github.com/opencontainers/image-spec, and what `docker save` writes.
+-- Views of the JSON documents of an image: the manifest for the platform, and its layers.
+-- See https://github.com/opencontainers/image-spec; also the output of `docker save`.
 
--- index.json or manifest.json, then what they lead to, by digest (or, of docker's, by name).
+-- index.json or manifest.json, then the documents they name, by digest (docker: by name).
 CREATE TABLE document (name TEXT PRIMARY KEY ON CONFLICT IGNORE, json TEXT NOT NULL) STRICT;
 CREATE VIEW text AS SELECT name, json FROM document;
 CREATE TRIGGER text_put INSTEAD OF INSERT ON text WHEN json_valid(NEW.json) BEGIN
@@ -9,20 +9,20 @@ CREATE TRIGGER text_put INSTEAD OF INSERT ON text WHEN json_valid(NEW.json) BEGI
 END;
 CREATE VIEW known AS SELECT name AS key FROM document;
 
--- The members of a tarball. docker's are one directory deep, and a layer may be a link to another.
+-- The members of a tarball. In docker's, a layer may be a link to another one, one directory up.
 CREATE TABLE member (name TEXT PRIMARY KEY ON CONFLICT REPLACE, offset INTEGER, size INTEGER, link TEXT) STRICT;
 CREATE VIEW place AS
 SELECT m.name AS key, t.offset, t.size
   FROM member m JOIN member t ON t.name = coalesce(iif(m.link GLOB '../*', substr(m.link, 4), m.link), m.name)
  WHERE t.offset IS NOT NULL;
 
--- The platform that is asked for, "linux/arm64/v8", as a JSON array.
+-- The requested platform, "linux/arm64/v8", as a JSON array.
 CREATE TABLE asked (platform TEXT) STRICT;
 CREATE VIEW wanted AS
 SELECT json ->> 0 AS os, json ->> 1 AS architecture, json ->> 2 AS variant
   FROM (SELECT '["' || replace(platform, '/', '","') || '"]' AS json FROM asked);
 
--- What an index lists; what it says of the platform only spares reading the others.
+-- The manifests of an index; its platforms only avoid reading the other manifests.
 CREATE VIEW child AS
 SELECT e.value ->> '$.digest' AS digest, e.value ->> '$.platform.os' AS os,
        e.value ->> '$.platform.architecture' AS architecture, e.value ->> '$.platform.variant' AS variant

@@ -1,8 +1,8 @@
 /*
- * kept.c - adds images, and makes --root IMAGE stand for their trees.
+ * kept.c - adds images, and maps --root IMAGE to their trees.
  *
- * A tree is made under another name and then renamed, so that a failed or interrupted `add` leaves
- * the tree of before.
+ * A tree is made under a temporary name and then renamed, so that a failed or interrupted `add`
+ * keeps the previous tree.
  */
 #include "indexer/image/kept.h"
 
@@ -31,12 +31,12 @@
 #define RECORD       "image"
 #define RECORD_MAX   ((size_t)64 << 10)
 #define RECORD_OTHER 2
-#define NEW          "new" /* a tree that is being made */
+#define NEW          "new" /* an unfinished tree */
 
-/* Where the tree of one image is, or would be. */
+/* The place of an image's tree, existing or not. */
 struct kept {
-	char *absolute, *directory, *place; /* the image; its trees; the one for the platform, */
-	char name[64];                      /* which is called this there */
+	char *absolute, *directory, *place; /* the image; its trees; the tree for the platform */
+	char name[64];                      /* the name of @place in @directory */
 };
 
 static void kept_end(struct kept *kept)
@@ -71,7 +71,7 @@ static int kept_find(const char *path, const char *platform, struct kept *out, s
 	return out->place ? 0 : error_nomem(error);
 }
 
-/* What tells whether the image at @path is still the same, malloc'd: its stamp, and its path. */
+/* The stamp and path of the image at @path, malloc'd, to detect changes. */
 static char *record_of(const struct kept *kept, const char *path)
 {
 	CLEANUP(cleanup_free) char *index = text_format("%s/index.json", path);
@@ -85,7 +85,7 @@ static char *record_of(const struct kept *kept, const char *path)
 	                   (long long)stamp.ctime, (long long)stamp.inode, kept->absolute);
 }
 
-/* Is that what is kept? 1; 0: nothing is; RECORD_OTHER; or an error. */
+/* Compare it with the stored one: 1: equal; 0: none stored; RECORD_OTHER; or an error. */
 static int find_record(const struct kept *kept, const char *now, struct error *error)
 {
 	CLEANUP(cleanup_free) char *file = text_format("%s/" RECORD, kept->place);
@@ -100,7 +100,7 @@ static int find_record(const struct kept *kept, const char *now, struct error *e
 
 /* --- add --- */
 
-/* Add the site directory of a layer, if no later one has removed it, by its path without links. */
+/* Add the site directory of a layer by its real path, unless a later layer has removed it. */
 static int add_site(struct sites *sites, const char *root, const char *site, struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = text_format("%s%s", root, site);
@@ -116,7 +116,7 @@ static int add_site(struct sites *sites, const char *root, const char *site, str
 	return sites_add(sites, real + outside) ? 0 : error_nomem(error);
 }
 
-/* Unpack it; make the databases of the system and of each site directory. */
+/* Unpack the image; make the databases of the system and of each site directory. */
 static int make_tree(const struct options *options, struct image *image, const char *root,
                      struct error *error)
 {
@@ -146,7 +146,7 @@ static int make_tree(const struct options *options, struct image *image, const c
 	return code < 0 ? code : 0;
 }
 
-/* Put the new tree in the place of the old one, in one step if the file system can. */
+/* Replace the old tree by the new one, atomically if the file system supports it. */
 static int put_in_place(int directory, const char *name)
 {
 	if (renameat(directory, NEW, directory, name) == 0)
@@ -188,7 +188,7 @@ int image_add(const struct options *options, const char *path, struct error *err
 	CLEANUP(error_clear) struct error why = {0};
 	int found = kept_find(path, options->platform, &kept, &why), code;
 
-	if (found == 0) /* before it is opened: a later change makes it another one */
+	if (found == 0) /* before opening it, so that later changes are detected */
 		record = record_of(&kept, path);
 	code = image_open(path, options->platform, &image, error);
 	if (code <= 0)
@@ -204,11 +204,11 @@ int image_add(const struct options *options, const char *path, struct error *err
 		return code;
 	if (flock(directory, LOCK_EX | LOCK_NB) != 0)
 		return error_set(error, ERROR_BUSY, "%s: another process is adding it", path);
-	code = unpack_remove(directory, NEW) == 0 /* left by a run that was killed */
+	code = unpack_remove(directory, NEW) == 0 /* left by a killed run */
 	               ? keep_tree(options, &kept, &image, record, directory, error)
 	               : error_errno(error, errno, "cannot remove %s/" NEW, kept.directory);
 	unpack_remove(directory, NEW);
-	rmdir(kept.directory); /* if it has no tree */
+	rmdir(kept.directory); /* if it is empty */
 	return code < 0 ? code : 1;
 }
 
@@ -250,7 +250,7 @@ bool image_is_named(const char *path)
 	        (S_ISDIR(status.st_mode) && layout && access(layout, F_OK) == 0));
 }
 
-/* With the command that adds it for this platform. */
+/* An error with the command that adds the image for this platform. */
 static int refuse(const struct options *options, const struct kept *kept, const char *why,
                   struct error *error)
 {
@@ -265,7 +265,7 @@ static int refuse(const struct options *options, const struct kept *kept, const 
 	                 *platform ? " " : "", word);
 }
 
-/* Do the layers have the digests that the image names? */
+/* Check the digests of all layers. */
 static int check_layers(const struct options *options, const char *path, struct error *error)
 {
 	CLEANUP(image_close) struct image image = IMAGE_INIT;

@@ -1,5 +1,5 @@
 /*
- * unpack.c - applies the layers of an image, one after the other; see unpack.h.
+ * unpack.c - applies the layers of an image in order; see unpack.h.
  */
 #include "indexer/image/unpack.h"
 
@@ -31,13 +31,13 @@ struct unpack {
 	const struct image *image;
 	const char *directory;
 	struct sites *sites;
-	struct name_map placed;  /* inodes that this layer has made: its whiteouts spare them */
+	struct name_map placed;  /* inodes created by this layer: its whiteouts keep them */
 	struct arena arena;      /* of placed */
-	uint64_t members, bytes; /* of all layers */
+	uint64_t members, bytes; /* totals of all layers */
 	struct sha256 sha;
 	uint64_t input;
-	int fd;                       /* of the file that is being written, */
-	struct archive_member member; /* and what it will be */
+	int fd;                       /* the file being written */
+	struct archive_member member; /* its attributes */
 };
 
 /* --- whiteouts --- */
@@ -59,8 +59,8 @@ static int note_placed(struct unpack *unpack, int directory, const char *name)
 }
 
 /*
- * Remove @name and all that is in it but what is @kept (or NULL), and the directories that hold
- * that; of ".", the directory itself stays. Layers make no directory deeper than UNPACK_DEPTH_MAX.
+ * Remove @name recursively, except the members in @kept (or NULL) and the directories above them;
+ * "." itself stays. Layers create no directories deeper than UNPACK_DEPTH_MAX.
  */
 static int remove_within(int directory, const char *name, const struct name_map *kept)
 {
@@ -105,7 +105,7 @@ static int apply_whiteout(struct unpack *unpack, int directory, const char *name
 
 	if (slice_equal(slice_of(name), OPAQUE))
 		gone = ".";
-	else if (slice_starts(slice_of(gone), WHITEOUT)) /* one of AUFS */
+	else if (slice_starts(slice_of(gone), WHITEOUT)) /* a special file of AUFS */
 		return 0;
 	else if (!*gone || strcmp(gone, ".") == 0 || strcmp(gone, "..") == 0)
 		return error_set(error, ERROR_FORMAT, "a whiteout of nothing that can be removed");
@@ -124,7 +124,7 @@ static int open_directory(const struct unpack *unpack, struct slice path)
 	return name ? file_open(AT_FDCWD, name, O_PATH | O_DIRECTORY) : -1;
 }
 
-/* Deep ones cannot be removed again; links may have led there. */
+/* Limit the depth, also through links: deeper directories could not be removed again. */
 static int make_directory(const struct unpack *unpack, int above, const char *name)
 {
 	CLEANUP(cleanup_free) char *real = file_real_path(above);
@@ -139,8 +139,8 @@ static int make_directory(const struct unpack *unpack, int above, const char *na
 }
 
 /*
- * Open the directory @path; make it, and those above it, if no layer has, also where a link leads.
- * -1 and errno.
+ * Open the directory @path; create it and those above it if they are missing, also the target of a
+ * link. -1 and errno.
  */
 static int reach_directory(const struct unpack *unpack, struct slice path, int links)
 {
@@ -173,8 +173,8 @@ static int reach_directory(const struct unpack *unpack, struct slice path, int l
 }
 
 /*
- * Open the directory of @path; *@name, malloc'd, is its last name there, or NULL for the root
- * itself. @make: it is a member's; else what a hard link leads to.
+ * Open the parent directory of @path; *@name, malloc'd, is the last component, NULL for the root.
+ * @make: create it, for a member; false for the target of a hard link.
  */
 static int find_place(const struct unpack *unpack, struct slice path, bool make, int *directory,
                       char **name, struct error *error)
@@ -198,7 +198,7 @@ static int find_place(const struct unpack *unpack, struct slice path, bool make,
 
 /* --- members --- */
 
-/* The permissions of others are the image's, for audits to judge. */
+/* Permissions of others are kept, for audits. */
 static int finish(int fd, const struct archive_member *member)
 {
 	bool is_directory = member->kind == ARCHIVE_DIRECTORY;
@@ -258,7 +258,7 @@ static int note_site(struct sites *sites, struct slice path)
 	return 0;
 }
 
-/* 1: the bytes of the file are wanted; 0: all is done; or an error, which lacks the path. */
+/* 1: the content of the file must follow; 0: done; or an error, without the path. */
 static int place_member(struct unpack *unpack, const struct archive_member *member,
                         struct error *error)
 {
@@ -346,8 +346,8 @@ static void take_input(void *payload, struct slice bytes)
 }
 
 /*
- * @name, as the manifest calls it, has the digest of the layer; where docker's names have none,
- * @unpacked is that of the layer, which is not compressed. @size: null, or as the manifest says.
+ * @name, from the manifest, contains the digest of the layer; for docker's names without one,
+ * @unpacked is the digest of the uncompressed layer. @size: from the manifest, or null.
  */
 static int check_layer(struct unpack *unpack, struct slice name, struct slice unpacked,
                        struct slice size, struct error *error)
@@ -369,7 +369,7 @@ static int check_layer(struct unpack *unpack, struct slice name, struct slice un
 	                 unpack->image->path, (int)name.len, name.ptr, length, hex);
 }
 
-/* @row: of the view "layer". */
+/* @row: a row of the view "layer". */
 static int apply_layer(struct unpack *unpack, struct image *image, struct worksheet_rows *row,
                        struct error *error)
 {
@@ -405,7 +405,7 @@ static int apply_layer(struct unpack *unpack, struct image *image, struct worksh
 	unpack->fd = -1;
 	name_map_free(&unpack->placed);
 	arena_free(&unpack->arena);
-	/* Where the digest is another one, damage is its consequence. */
+	/* A different digest explains a damaged archive: report it instead. */
 	if (code == 0 || code == ERROR_FORMAT)
 		checked = check_layer(unpack, name, unpacked, worksheet_text(row, 3), error);
 	return checked < 0 ? checked : error_move(error, &why);

@@ -1,14 +1,15 @@
 /*
  * unpack.h - unpacks an image into a directory of our own.
  *
- * Layers are applied in order, as the image specification says: a member replaces what was there,
- * ".wh.NAME" removes NAME of the layers below, ".wh..wh..opq" all that they have in that directory.
- * A layer is read once; its digest is computed on the way.
+ * Layers are applied in order, by the image specification: a member replaces an existing file,
+ * ".wh.NAME" removes NAME of lower layers, ".wh..wh..opq" all their files in that directory. A
+ * layer is read once; its digest is computed at the same time.
  *
- * Nothing outside of the directory is touched. It must be the sysroot of the process
- * (db/base/file.h): the directory of each member is opened with RESOLVE_IN_ROOT, and the member by
- * its last name, without following a link. Devices and set-user-ID bits are left out; owners keep
- * the permissions that unpacking needs. What root unpacks has the owners that the image says.
+ * No file outside of the directory is changed. The directory must be the sysroot of the process
+ * (db/base/file.h): the parent directory of each member is opened with RESOLVE_IN_ROOT, and the
+ * member by its last component, without following a link. Devices and set-user-ID bits are omitted;
+ * the owner always gets the permissions that unpacking needs. Root sets the owners given in the
+ * image.
  */
 #ifndef INDEXER_IMAGE_UNPACK_H
 #define INDEXER_IMAGE_UNPACK_H
@@ -16,18 +17,19 @@
 #include "indexer/image/image.h"
 #include "libquery/sites.h"
 
-#define UNPACK_DEPTH_MAX 256 /* directories in one another */
+#define UNPACK_DEPTH_MAX 256 /* nested directories */
 
 /*
- * Unpack into @directory, which is empty; NULL: only read the layers. @sites (or NULL) gets the
- * paths, in the image, of all directories of a known layout that a layer has; a later one may have
- * removed them. ERROR_CHANGED: a layer has another digest or size than the image says;
- * ERROR_FORMAT, ERROR_LIMIT, ...: the message names the member.
+ * Unpack into the empty @directory; NULL: only read the layers. @sites (or NULL) gets the paths, in
+ * the image, of all directories of a known layout in any layer; a later layer may have removed
+ * them. ERROR_CHANGED: a layer's digest or size differs from the image's data; ERROR_FORMAT,
+ * ERROR_LIMIT,
+ * ...: the message names the member.
  */
 int image_unpack(struct image *image, const char *directory, bool quiet, struct sites *sites,
                  struct error *error);
 
-/* Remove @name in @directory, and all that is in it: 0, or -1 and errno. */
+/* Remove @name in @directory recursively: 0, or -1 and errno. */
 int unpack_remove(int directory, const char *name);
 
 #endif

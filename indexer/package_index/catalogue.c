@@ -4,8 +4,8 @@
  *     names -> a project's page -> the files that pip would install -> parts of these wheels
  *           -> rows of one root of a database, whose path is the URL of the index
  *
- * The database is published again and again while the index is read. The root is not settled until
- * a run has ended; the next run resumes it then.
+ * The database is published repeatedly while the index is read. The root is settled only when a run
+ * is complete; the next run resumes an incomplete one.
  */
 #include "indexer/package_index/catalogue.h"
 
@@ -31,11 +31,11 @@
 
 #define ROOT_PAGE_MAX ((size_t)512 << 20)  /* bytes of the list of all projects */
 #define NAMES_FILE    ((size_t)16 << 20)   /* bytes of --requirements */
-#define PYTHON        "3.12"               /* where --python does not say */
+#define PYTHON        "3.12"               /* without --python */
 #define RUN_MAX       86400                /* seconds; an older run is not resumed */
-#define READING_MIN   100                  /* milliseconds between two publications, */
-#define READING_SHARE 10                   /* and how many times as long as the last one took; */
-#define READING_MAX   ((uint64_t)64 << 20) /* or bytes that were read, which stay in memory */
+#define READING_MIN   100                  /* milliseconds: minimal time between publications */
+#define READING_SHARE 10                   /* that time as a multiple of the last publication's */
+#define READING_MAX   ((uint64_t)64 << 20) /* bytes read, and kept in memory, between them */
 
 /* --- which projects --- */
 
@@ -111,7 +111,7 @@ static int take_projects(void *payload, const struct transfer_answer *answer, st
 	return code;
 }
 
-/* Of the arguments from @first on, --requirements and --all. */
+/* Collect the projects of the arguments from @first on, of --requirements and of --all. */
 static int want_all(struct catalogue *all, size_t first, struct error *error)
 {
 	const struct transfer_request request = {
@@ -149,7 +149,7 @@ int catalogue_file(const struct options *options, char **out, struct error *erro
 	return *out ? 0 : error_nomem(error);
 }
 
-/* What is published; a file that is damaged will be replaced. */
+/* Open the published database; a damaged one will be replaced. */
 static int open_published(struct catalogue *all, const char *file, struct error *error)
 {
 	struct error why = {0};
@@ -164,7 +164,7 @@ static int open_published(struct catalogue *all, const char *file, struct error 
 	return code < 0 ? error_move_failure(error, &why) : 0;
 }
 
-/* A run that has not ended is resumed. */
+/* The start of the run to resume, or the current time. */
 static int64_t find_run(const struct catalogue *all)
 {
 	int64_t now = nanoseconds_now(CLOCK_REALTIME), last = all->root.stamp.mtime;
@@ -173,7 +173,7 @@ static int64_t find_run(const struct catalogue *all)
 	                                                                                : now;
 }
 
-/* As edit_work. */
+/* An edit_work function. */
 static int publish(struct edit *edit, void *payload, struct error *error)
 {
 	struct catalogue *all = payload;
@@ -188,7 +188,7 @@ static int publish(struct edit *edit, void *payload, struct error *error)
 	root->path = slice_of(all->index);
 	root->stamp.mtime = all->run;
 	root->settled = all->is_complete;
-	if (code == 0) { /* seen for the first time: it needs an identifier */
+	if (code == 0) { /* a new root needs an identifier */
 		const struct event_record event = {.action = SLICE("index"), .root = root->path};
 
 		code = writer_put_root(edit->writer, root, error);
@@ -200,7 +200,7 @@ static int publish(struct edit *edit, void *payload, struct error *error)
 	return code < 0 ? code : writer_put_root(edit->writer, root, error);
 }
 
-/* Read and publish in turn, so that no more than a tenth of the time goes into the latter. */
+/* Alternate reading and publishing, with at most a tenth of the time for publishing. */
 static int read_all(struct catalogue *all, const char *file, struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};

@@ -6,7 +6,7 @@
 
 #include "indexer/command.h"
 
-/* As a command_function. */
+/* A command_function. */
 int catalogue_add(const struct options *options, struct error *error);
 
 /* The database of --db, or the user's catalogue, malloc'd. ERROR_NOTFOUND, ERROR_NOMEM. */

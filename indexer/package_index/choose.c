@@ -1,5 +1,5 @@
 /*
- * choose.c - judges files by their names: versions (PEP 440), tags of wheels (PEP 425), and
+ * choose.c - selects files by their names: versions (PEP 440), tags of wheels (PEP 425), and
  * Requires-Python.
  */
 #include "indexer/package_index/choose.h"
@@ -12,7 +12,7 @@
 #include "indexer/version.h"
 #include "libquery/disk/tree/distname.h"
 
-/* Do two tags of a wheel, "cp39" and "abi3", say, fit the Python 3.@minor? */
+/* Are two tags of a wheel, such as "cp39" and "abi3", compatible with Python 3.@minor? */
 static bool fits_python(struct slice python, struct slice abi, struct slice minor)
 {
 	bool is_any = slice_starts(python, SLICE("py3")), is_older;
@@ -30,7 +30,7 @@ static bool fits_python(struct slice python, struct slice abi, struct slice mino
 	                         (slice_equal(abi, SLICE("none")) || slice_equal(abi, python));
 }
 
-/* "py2.py3-none-any": any of the first set with any of the second. */
+/* "py2.py3-none-any": any tag of the first set with any of the second. */
 static bool fits(struct slice tags, struct slice minor)
 {
 	struct slice pythons = slice_take(&tags, '-'), abis = slice_before(tags, '-');
@@ -45,7 +45,7 @@ static bool fits(struct slice tags, struct slice minor)
 	return false;
 }
 
-/* Takes the last @count parts of a name between '-', and leaves what stands before them. */
+/* Split off the last @count parts of a name, separated by '-'. */
 static struct slice take_last(struct slice *name, int count)
 {
 	size_t at = name->len;
@@ -58,7 +58,7 @@ static struct slice take_last(struct slice *name, int count)
 	return last;
 }
 
-/* Split the name of @file: its project, which is returned, its version, and the tags of a wheel. */
+/* Split the name of @file: return the project; set the version, and the tags of a wheel. */
 static struct slice split(struct page_file *file, struct slice *tags)
 {
 	struct slice name = file->name, project;
@@ -69,7 +69,7 @@ static struct slice split(struct page_file *file, struct slice *tags)
 		name = slice_first(name, name.len - 4);
 		*tags = take_last(&name, 3);
 		project = name.len ? slice_take(&name, '-') : name;
-		file->version = slice_before(name, '-'); /* a build's number may follow */
+		file->version = slice_before(name, '-'); /* a build number may follow */
 		return project;
 	}
 	name = slice_ends(name, SLICE(".zip"))      ? slice_first(name, name.len - 4)
@@ -96,7 +96,7 @@ static bool judge(const struct choice *choice, struct page *page, struct page_fi
 	       slice_equal(distname_normalize_in(&page->arena, name, failed), project);
 }
 
-/* Is @one to be taken instead of @other? Both have versions that can be compared. */
+/* Is @one preferred to @other? Both have valid versions. */
 static bool is_better(const struct page_file *one, const struct page_file *other)
 {
 	bool early = version_is_early(one->version), other_early = version_is_early(other->version);

@@ -8,14 +8,14 @@
 
 struct choice {
 	const char *python; /* "3.12" */
-	bool all_versions;  /* else the newest one */
+	bool all_versions;  /* not only the newest one */
 };
 
 /*
- * Leave those files on @page that are to be read, and set their version and is_wheel. As with pip:
- * of the @project (normalized), not yanked, for this Python; early versions only where there is no
- * other; of a version a wheel, of whatever platform, rather than the sources. @specifiers: of
- * versions, or null. ERROR_NOMEM.
+ * Reduce @page to the files to read, and set their version and is_wheel. As in pip: files of the
+ * @project (normalized), not yanked, for this Python; pre-releases only if there is no other
+ * version; for each version a wheel, of any platform, rather than the sources. @specifiers: version
+ * specifiers, or null. ERROR_NOMEM.
  */
 int choose(const struct choice *choice, struct page *page, struct slice project,
            struct slice specifiers, struct error *error);

@@ -1,6 +1,6 @@
 /*
- * page.c - reads the pages of an index: JSON by SQLite, HTML by looking for anchors, which are all
- * that PEP 503 puts there.
+ * page.c - parses pages of an index: JSON by SQLite, HTML by a search for anchors, the only
+ * elements that PEP 503 defines.
  */
 #include "indexer/package_index/page.h"
 
@@ -11,8 +11,8 @@
 #include "db/base/array.h"
 #include "db/base/path.h"
 
-#define FILES_MAX     ((size_t)4 << 20) /* on a page */
-#define ATTRIBUTE_MAX 64                /* of an anchor; the others are ignored */
+#define FILES_MAX     ((size_t)4 << 20) /* files on a page */
+#define ATTRIBUTE_MAX 64                /* attributes of an anchor; further ones are ignored */
 #define SPACE         " \t\r\n\f"
 
 void page_free(struct page *page)
@@ -62,7 +62,7 @@ static int read_json(struct worksheet *sheet, const char *view, struct slice bod
 
 /* --- HTML --- */
 
-/* The character of an escape at the beginning of @text: "&gt;", or, of a URL, "%2B"; its length. */
+/* Decode the escape at the start of @text: "&gt;", or "%2B" in a URL; returns its length. */
 static size_t unescape(struct slice text, char mark, char *to)
 {
 	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
@@ -95,7 +95,7 @@ static struct slice decode(struct page *page, struct slice text, char mark, bool
 	return slice_between(to, end);
 }
 
-/* What follows the next @mark; empty where there is none. */
+/* The text after the next @mark; empty if there is none. */
 static struct slice skip_past(struct slice text, const char *mark)
 {
 	const char *at = memmem(text.ptr, text.len, mark, strlen(mark));
@@ -103,7 +103,7 @@ static struct slice skip_past(struct slice text, const char *mark)
 	return slice_from(text, at ? (size_t)(at - text.ptr) + strlen(mark) : text.len);
 }
 
-/* Takes what stands before the first of @ends, or, with @among, all of these characters. */
+/* Take the text before the first of the characters @ends; with @among, a run of them. */
 static struct slice take_until(struct slice *text, const char *ends, bool among)
 {
 	size_t length = 0;
@@ -116,7 +116,7 @@ static struct slice take_until(struct slice *text, const char *ends, bool among)
 	return taken;
 }
 
-/* Takes the next attribute of a tag; false at its end. */
+/* Take the next attribute of a tag; false at its end. */
 static bool take_attribute(struct slice *text, struct slice *name, struct slice *value)
 {
 	char quote;

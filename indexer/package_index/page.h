@@ -1,8 +1,8 @@
 /*
- * page.h - what an index says of a project (PEP 503, 592, 658, 691, 700), and of its projects, in
- * JSON or in HTML.
+ * page.h - parses pages of an index: the files of a project, or the list of all projects (PEP 503,
+ * 592, 658, 691, 700), in JSON or HTML.
  *
- * Nothing of a page is believed: the transfers judge its URLs, and hashes are compared.
+ * A page is not trusted: transfers check its URLs, and hashes are compared.
  */
 #ifndef INDEXER_PACKAGE_INDEX_PAGE_H
 #define INDEXER_PACKAGE_INDEX_PAGE_H
@@ -11,15 +11,15 @@
 #include "db/base/error.h"
 #include "db/worksheet.h"
 
-/* A file of a project, or, on the page of all projects, one of them; texts may be null. */
+/* A file of a project, or a project on the list of all projects; texts may be null. */
 struct page_file {
 	struct slice name, url;               /* the URL may be relative */
 	struct slice sha256, metadata_sha256; /* hexadecimal */
 	struct slice requires_python;
-	int64_t size; /* bytes; 0: not known */
+	int64_t size; /* bytes; 0: unknown */
 	bool is_yanked;
-	struct slice version; /* by its name; see choose.h */
-	bool is_wheel;        /* and no source distribution */
+	struct slice version; /* from its name; see choose.h */
+	bool is_wheel;        /* not a source distribution */
 };
 
 struct page {
@@ -28,12 +28,12 @@ struct page {
 	struct arena arena;
 };
 
-/* The script of the worksheet that reads JSON, by SQLite. */
+/* The SQL script of the worksheet that parses JSON. */
 extern const char page_script[];
 
 /*
- * Read @body, of that Content-Type; @view: "file" or "project". ERROR_FORMAT: it is no page of an
- * index; ERROR_LIMIT: it lists too many files.
+ * Parse @body of that Content-Type; @view: "file" or "project". ERROR_FORMAT: not a page of an
+ * index; ERROR_LIMIT: too many files.
  */
 int page_read(struct worksheet *sheet, const char *type, const char *view, struct slice body,
               struct page *out, struct error *error);

@@ -1,4 +1,4 @@
--- What SQLite's functions for JSON find in a page of an index (PEP 691). Malformed text has no rows.
+-- Views of a page of an index in JSON (PEP 691). Malformed JSON gives no rows.
 
 CREATE TABLE page (id INTEGER PRIMARY KEY ON CONFLICT REPLACE, text TEXT);
 

@@ -1,12 +1,12 @@
 /*
  * projects.c - reads projects: the page, then parts of the wheels that pip would install.
  *
- * The rows of a project carry, as their source, what they were made from:
+ * The source column of a project's rows records their origin:
  *
  *     RUN PYTHON newest|all ETAG        1764085617 3.12 newest "ab12"
  *
- * So the next run asks for a page only if it has changed, a run that was killed is resumed, and a
- * wheel, which never changes under its name, is read once.
+ * So the next run fetches only changed pages, a killed run is resumed, and a wheel, which never
+ * changes under its name, is read once.
  */
 #include "indexer/package_index/projects.h"
 
@@ -22,10 +22,10 @@
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/tree/distname.h"
 
-#define PROJECTS_MAX 16                 /* under way at a time */
-#define ITEMS_MAX    32                 /* files of a project, at a time */
+#define PROJECTS_MAX 16                 /* projects read concurrently */
+#define ITEMS_MAX    32                 /* files of a project, concurrently */
 #define PAGE_MAX     ((size_t)32 << 20) /* bytes of a project's page */
-#define ETAG_MAX     256                /* bytes; a longer one is not kept */
+#define ETAG_MAX     256                /* bytes; a longer one is not stored */
 
 /* A file of a project. */
 struct item {
@@ -33,25 +33,25 @@ struct item {
 	const struct page_file *file;
 	struct wheel wheel;
 	const char *url;
-	struct slice etag;              /* of its first part; null before that */
+	struct slice etag;              /* of its first part, or null */
 	struct distribution_record row; /* texts in the job's arena */
-	const char *checked;            /* which of its hashes was compared; NULL: none */
-	bool is_known;                  /* the database has it */
+	const char *checked;            /* the kind of the compared hash, or NULL */
+	bool is_known;                  /* it is in the database */
 };
 
-/* A project that is being read. */
+/* A project being read. */
 struct job {
 	struct catalogue *all;
-	struct job *next; /* of all */
+	struct job *next; /* in the list of all jobs */
 	struct wanted wanted;
 	struct page page;
-	struct item *items;     /* of the page's files */
-	size_t next_item, left; /* to be started, and those under way */
+	struct item *items;     /* the files of the page */
+	size_t next_item, left; /* next to start; number of unfinished ones */
 	bool is_starting;
 	struct slice url, etag; /* of the page */
-	bool is_over;           /* it has been read, or cannot be */
-	bool has_etag;          /* of the page when it was read before */
-	bool is_unsure;         /* a file must be asked for again even if the page stays the same */
+	bool is_over;           /* it was read, or failed */
+	bool has_etag;          /* the page's ETag is known from an earlier run */
+	bool is_unsure;         /* a file must be fetched again even if the page is unchanged */
 	struct distribution_record *known; /* rows in the database */
 	size_t known_count, known_room;
 	struct arena arena;
@@ -114,7 +114,7 @@ void projects_free(struct catalogue *all, bool running)
 		}
 }
 
-/* Another one takes its place. */
+/* End a job and start the next one. */
 static int end_job(struct job *job, struct error *error)
 {
 	job->is_over = true;
@@ -141,7 +141,7 @@ static struct item *item_of(struct job *job, struct slice file)
 	return NULL;
 }
 
-/* --- what the database has of a project --- */
+/* --- known rows of a project --- */
 
 static int add_known(void *payload, struct distribution_record *row)
 {
@@ -167,7 +167,7 @@ static int find_known(struct job *job, struct reader *reader, struct error *erro
 	return code == ERROR_NOMEM ? error_nomem(error) : code;
 }
 
-/* The ETag of the page that these rows were made from; null: another choice, or none. */
+/* The ETag of the page from which the rows were made; null: none, or for another choice. */
 static const char *known_etag(const struct job *job, bool *is_of_run)
 {
 	const char *source = job->known_count > 0 ? job->known[0].source.ptr : NULL;
@@ -200,7 +200,7 @@ static int drop_row(struct writer *writer, struct root_record *root,
 	return writer_drop_distribution(writer, row->id, error);
 }
 
-/* Make the rows of the project those of its items. */
+/* Replace the rows of the project by those of its items. */
 static int store(struct job *job, struct writer *writer, struct error *error)
 {
 	struct catalogue *all = job->all;
@@ -264,7 +264,7 @@ static int finish_job(struct job *job, struct error *error)
 
 static int start_item(struct item *item, struct error *error);
 
-/* Some at a time. */
+/* Start items, up to the limit. */
 static int start_items(struct job *job, struct error *error)
 {
 	int code = 0;
@@ -285,7 +285,7 @@ static int item_done(struct item *item, struct error *error)
 	return start_items(item->job, error);
 }
 
-/* Its row says why. What @is_lasting is not tried again while the page stays the same. */
+/* Record the reason. With @is_lasting, no new attempt is made until the page changes. */
 static int item_failed(struct item *item, const char *why, bool is_lasting, struct error *error)
 {
 	bool failed = false;
@@ -318,7 +318,7 @@ static int ask(struct item *item, const char *url, const char *range, uint64_t l
 	return projects_ask(item->job->all, &request, error);
 }
 
-/* @size bytes from @at; @size 0: the end, of a wheel of unknown size. */
+/* Fetch @size bytes from @at; @size 0: the end of a wheel of unknown size. */
 static int ask_piece(struct item *item, uint64_t at, uint64_t size, struct error *error)
 {
 	char range[64];
@@ -332,7 +332,7 @@ static int ask_piece(struct item *item, uint64_t at, uint64_t size, struct error
 	           take_piece, error);
 }
 
-/* PEP 658: METADATA by itself. */
+/* Fetch METADATA as a separate file (PEP 658). */
 static int ask_metadata(struct item *item, struct error *error)
 {
 	CLEANUP(cleanup_free) char *url = text_format("%s.metadata", item->url);
@@ -350,7 +350,7 @@ static bool has_hash(struct slice bytes, struct slice sha256)
 	return slice_equal(slice_of(hex), sha256);
 }
 
-/* All is read: is it what the index says? */
+/* All parts are read: compare with the index. */
 static int keep_wheel(struct item *item, struct error *error)
 {
 	struct job *job = item->job;
@@ -411,7 +411,7 @@ static int take_metadata(void *payload, const struct transfer_answer *answer, st
 	return failed ? error_nomem(error) : read_wheel(item, error);
 }
 
-/* Why a part cannot be used, or NULL. The wheel must stay the same from part to part. */
+/* The reason why a part is unusable, or NULL. The wheel must not change between parts. */
 static const char *judge_piece(struct item *item, const struct transfer_answer *answer,
                                bool is_whole)
 {

@@ -1,5 +1,5 @@
 /*
- * projects.h - reads the wanted projects of an index into a database, many at a time.
+ * projects.h - reads the requested projects of an index into a database, many concurrently.
  */
 #ifndef INDEXER_PACKAGE_INDEX_PROJECTS_H
 #define INDEXER_PACKAGE_INDEX_PROJECTS_H
@@ -11,27 +11,27 @@
 #include "indexer/package_index/transfer.h"
 
 struct wanted {
-	struct slice name, normalized_name; /* joined by '-', as in URLs; by '_', as in rows */
-	struct slice specifiers;            /* of versions; null: all */
+	struct slice name, normalized_name; /* with '-', as in URLs; with '_', as in rows */
+	struct slice specifiers;            /* version specifiers; null: all */
 };
 
 struct catalogue {
 	const struct options *options;
 	const struct transfer_module *module;
 	struct transfers *transfers;
-	struct worksheet *sheet; /* reads JSON */
+	struct worksheet *sheet; /* parses JSON */
 	struct choice choice;
 	const char *index;       /* its URL */
-	struct slice made_for;   /* @choice, as rows have it in their source */
-	struct reader *reader;   /* of what is published; NULL: nothing is */
+	struct slice made_for;   /* @choice, as stored in the source of rows */
+	struct reader *reader;   /* of the published database, or NULL */
 	struct root_record root; /* the index's row */
-	int64_t run;             /* when this run, or the one that it resumes, began */
-	int64_t until;           /* milliseconds: when to publish next, */
-	uint64_t limit;          /* or after how many @bytes: so much is kept in memory */
-	bool is_complete;        /* all that is wanted has been read */
+	int64_t run;             /* start of this run, or of the resumed one */
+	int64_t until;           /* milliseconds: time of the next publication */
+	uint64_t limit;          /* @bytes at which it is due, since they stay in memory */
+	bool is_complete;        /* all requested projects have been read */
 	struct job *jobs;
 	struct wanted *wanted;
-	size_t count, room, next, done; /* of wanted */
+	size_t count, room, next, done; /* in wanted */
 	struct arena arena;
 	struct output output;
 	struct progress progress;
@@ -47,16 +47,15 @@ int projects_ask(struct catalogue *all, const struct transfer_request *request,
                  struct error *error);
 
 /*
- * Start with the next wanted projects, as many as may be under way; each that ends starts another
- * one, while the transfers run. An unreadable project or file is reported and counted, and stops no
- * other.
+ * Start reading projects, up to the number of concurrent ones; each that ends starts the next while
+ * the transfers run. An unreadable project or file is reported and counted; the others continue.
  */
 int projects_start(struct catalogue *all, struct error *error);
 
-/* Put the rows of the projects that have been read into the database. */
+/* Write the rows of all projects read so far to the database. */
 int projects_store(struct catalogue *all, struct writer *writer, struct error *error);
 
-/* Forget the projects that have been read, or, with @running, all of them. */
+/* Free the projects read so far; with @running, all projects. */
 void projects_free(struct catalogue *all, bool running);
 
 #endif

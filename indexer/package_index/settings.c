@@ -27,7 +27,7 @@ static const struct {
                      {"client-cert", "PIP_CLIENT_CERT"},
                      {"netrc", "NETRC"}};
 
-/* What a later file sets replaces what an earlier one has set, section by section. */
+/* A later file overrides settings of an earlier one, separately for each section. */
 enum section { SECTION_OTHER = -1, SECTION_GLOBAL, SECTION_INSTALL, SECTIONS };
 
 struct reading {
@@ -68,7 +68,7 @@ static enum section section_of(struct slice line)
 	                                               : SECTION_OTHER;
 }
 
-/* Where the value of @key goes; NULL: it is no setting of an index. pip takes '_' for '-'. */
+/* The place for the value of @key; NULL: unused setting. Like pip, treats '_' as '-'. */
 static char **find(struct reading *reading, enum section section, struct slice key)
 {
 	for (size_t i = 0; section != SECTION_OTHER && i < SETTINGS; i++) {
@@ -84,7 +84,7 @@ static char **find(struct reading *reading, enum section section, struct slice k
 	return NULL;
 }
 
-/* An indented line continues the value of the line before it. */
+/* An indented line continues the previous value. */
 static void read_lines(struct reading *reading, struct slice text)
 {
 	enum section section = SECTION_OTHER;
@@ -113,7 +113,7 @@ static void read_lines(struct reading *reading, struct slice text)
 	}
 }
 
-/* @directory (NULL, or empty: there is none) and @name; the file need not exist. */
+/* Read the file @name in @directory (or NULL or empty), if it exists. */
 static int read_file(struct reading *reading, const char *directory, const char *name,
                      struct error *error)
 {
@@ -163,7 +163,7 @@ static int read_files(struct reading *reading, struct error *error)
 	return code;
 }
 
-/* libcurl opens the file by its name, so nobody else may be able to replace it. */
+/* libcurl opens the file by its name, so other users must not be able to replace it. */
 static int find_netrc(char **netrc, struct error *error)
 {
 	const char *home = trust_environment("HOME");

@@ -1,10 +1,10 @@
 /*
- * settings.h - which package index to ask and how: where pip has these settings.
+ * settings.h - reads the address of the package index, and its options, from pip's settings.
  *
  *     the command line > PIP_* > PIP_CONFIG_FILE > the environment's pip.conf > the user's > the
  *     system's
  *
- * In a file, section [install] overrides [global]. This program contains no address of an index.
+ * In a file, section [install] overrides [global]. There is no default address.
  */
 #ifndef INDEXER_PACKAGE_INDEX_SETTINGS_H
 #define INDEXER_PACKAGE_INDEX_SETTINGS_H

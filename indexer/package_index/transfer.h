@@ -1,10 +1,10 @@
 /*
- * transfer.h - HTTP requests, many at a time, in a module that is loaded only when it is needed:
- * libcurl brings TLS, HTTP/2 and Kerberos along.
+ * transfer.h - concurrent HTTP requests, in a module that is loaded on demand, because libcurl
+ * depends on TLS, HTTP/2 and Kerberos libraries.
  *
- * Servers are hostile. Only http and https are spoken, of an https index https alone; none leads to
- * an address of a private network unless the index itself has one; the limit of a body
- * counts unpacked bytes; a silent server is given up. Passwords are sent to the index alone.
+ * Servers are not trusted. Only http and https are used, for an https index only https; an address
+ * in a private network is used only if the index itself has one; the limit of a body counts
+ * decompressed bytes; requests have time limits. Passwords are sent only to the index.
  */
 #ifndef INDEXER_PACKAGE_INDEX_TRANSFER_H
 #define INDEXER_PACKAGE_INDEX_TRANSFER_H
@@ -16,22 +16,22 @@
 #include "db/base/slice.h"
 #include "indexer/package_index/settings.h"
 
-/* A response; its texts stay until the callback returns. */
+/* A response; its texts are valid until the callback returns. */
 struct transfer_answer {
-	int status;              /* of HTTP; 0: there was no response */
-	const char *problem;     /* NULL: it is 200, 206 or 304; else one line */
+	int status;              /* HTTP status; 0: no response */
+	const char *problem;     /* NULL for status 200, 206 or 304; else a message */
 	bool is_too_large;       /* the body is longer than @limit */
 	const char *url;         /* after all redirects */
-	const char *etag, *type; /* "" where there is none */
+	const char *etag, *type; /* "" if missing */
 	struct slice body;
-	bool has_range; /* the body is the part of @total bytes that begins at @first */
+	bool has_range; /* the body is the part at @first of @total bytes */
 	uint64_t first, total;
 };
 
-/* A negative result ends transfer_module.run(), which returns it. */
+/* A negative result makes transfer_module.run() end and return it. */
 typedef int transfer_done(void *payload, const struct transfer_answer *answer, struct error *error);
 
-/* Texts are copied; NULL: not sent. */
+/* Texts are copied; NULL: omitted. */
 struct transfer_request {
 	const char *url;
 	const char *etag;  /* for If-None-Match */
@@ -43,12 +43,12 @@ struct transfer_request {
 
 struct transfers;
 
-/* What the module exports as entrydb_transfer_module. For one thread. */
+/* The module's interface, exported as entrydb_transfer_module. Not thread-safe. */
 struct transfer_module {
-	/* @index: its URL, by join(); @login: the same with user and password. All is borrowed. */
+	/* @index: its URL, from join(); @login: the same with user and password. Borrowed. */
 	int (*open)(const struct settings *settings, const char *index, const char *login,
 	            bool (*stopped)(void), struct transfers **out, struct error *error);
-	/* run() calls the callback once; it may add requests. */
+	/* run() calls the callback once; the callback may add requests. */
 	int (*add)(struct transfers *transfers, const struct transfer_request *request,
 	           struct error *error);
 	/*
@@ -56,10 +56,10 @@ struct transfer_module {
 	 * change it. ERROR_IO: interrupted.
 	 */
 	int (*run)(struct transfers *transfers, const int64_t *until, struct error *error);
-	void (*close)(struct transfers *transfers); /* NULL is accepted */
+	void (*close)(struct transfers *transfers); /* accepts NULL */
 	/*
-	 * The URL of @relative on the page @base (or NULL), without fragment, user and password,
-	 * malloc'd. NULL: it is neither http nor https, or there is no memory.
+	 * Resolve the URL @relative against @base (or NULL), without fragment, user and password;
+	 * malloc'd. NULL: neither http nor https, or out of memory.
 	 */
 	char *(*join)(const char *base, const char *relative);
 };

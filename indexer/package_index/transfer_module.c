@@ -1,7 +1,7 @@
 /*
- * transfer_module.c - HTTP by libcurl, which only this file knows.
+ * transfer_module.c - HTTP by libcurl, which only this file uses.
  *
- * A request that fails for a temporary reason waits and is repeated a few times.
+ * A request that fails for a temporary reason is repeated a few times after a pause.
  */
 #include "indexer/package_index/transfer.h"
 
@@ -16,23 +16,23 @@
 #include "db/base/clock.h"
 #include "db/base/text.h"
 
-/* Pages of an index, by preference. */
+/* The Accept header for pages of an index. */
 #define ACCEPT                                                                                     \
 	"application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "         \
 	"text/html;q=0.01, */*;q=0.001"
 
-#define HOST_CONNECTIONS 8L /* to one host, over HTTP/1.1 */
+#define HOST_CONNECTIONS 8L /* connections to one host, over HTTP/1.1 */
 #define CONNECT_SECONDS  15L
-#define IDLE_SECONDS     30L  /* without a byte */
-#define TOTAL_SECONDS    300L /* of one request */
+#define IDLE_SECONDS     30L  /* seconds without data */
+#define TOTAL_SECONDS    300L /* seconds of one request */
 #define REDIRECTS_MAX    5L
-#define TRIES_MAX        4   /* of a request */
+#define TRIES_MAX        4   /* attempts of a request */
 #define WAIT_MAX         60  /* seconds of Retry-After */
-#define SIGNAL_INTERVAL  200 /* milliseconds between two looks for a signal */
+#define SIGNAL_INTERVAL  200 /* milliseconds between checks for signals */
 
 struct transfer {
 	struct transfers *all;
-	struct transfer *next; /* of all */
+	struct transfer *next; /* in the list of all */
 	CURL *easy;
 	struct curl_slist *headers;
 	transfer_done *done;
@@ -51,7 +51,7 @@ struct transfers {
 	bool (*stopped)(void);
 	CURLM *multi;
 	struct transfer *first;
-	int64_t paused_until; /* milliseconds: a server has asked for a pause */
+	int64_t paused_until; /* milliseconds; requested by a server */
 	bool index_is_private, has_proxy;
 };
 
@@ -92,7 +92,7 @@ static char *transfer_join(const char *base, const char *relative)
 	return curl_url_get(url, CURLUPART_URL, &whole, 0) == CURLUE_OK ? strdup(whole) : NULL;
 }
 
-/* Do both begin with the same scheme, host and port? Both are from transfer_join(). */
+/* Have both URLs (from transfer_join()) the same scheme, host and port? */
 static bool is_same_origin(const char *url, const char *other)
 {
 	size_t scheme = strcspn(other, ":") + 3; /* "://" */
@@ -102,7 +102,7 @@ static bool is_same_origin(const char *url, const char *other)
 
 /* --- private networks --- */
 
-/* Loopback, private, link-local, multicast, and others that are no hosts of the internet. */
+/* Loopback, private, link-local, multicast, and other addresses outside of the internet. */
 static bool is_private4(uint32_t a)
 {
 	static const struct {
@@ -119,7 +119,7 @@ static bool is_private4(uint32_t a)
 	return false;
 }
 
-/* Of IPv6 only global unicast is public, without 6to4; NAT64 leads to an address of IPv4. */
+/* Only global unicast is public, without 6to4; NAT64 contains an IPv4 address. */
 static bool is_private(const struct curl_sockaddr *at)
 {
 	const void *address = &at->addr;
@@ -137,7 +137,7 @@ static bool is_private(const struct curl_sockaddr *at)
 	return (a[0] & 0xe0) != 0x20 || (a[0] == 0x20 && a[1] == 0x02);
 }
 
-/* Opens a socket, unless a public server has led to a private network. */
+/* Open a socket; fails for a private address if the index is public. */
 static curl_socket_t open_socket(void *payload, curlsocktype purpose, struct curl_sockaddr *at)
 {
 	struct transfer *transfer = payload;
@@ -184,7 +184,7 @@ static bool add_header(struct transfer *transfer, const char *name, const char *
 	return !value || more;
 }
 
-/* False without memory. What an option is set to, libcurl copies. */
+/* False if out of memory. libcurl copies the values of options. */
 static bool prepare(struct transfer *transfer, const struct transfer_request *request)
 {
 	const char *const *settings = transfer->all->settings;
@@ -222,9 +222,9 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 		curl_easy_setopt(easy, CURLOPT_USERNAME, transfer->all->user);
 		curl_easy_setopt(easy, CURLOPT_PASSWORD, transfer->all->password);
 	}
-	if (settings[SETTING_PROXY]) /* else that of the environment */
+	if (settings[SETTING_PROXY]) /* default: from the environment */
 		curl_easy_setopt(easy, CURLOPT_PROXY, settings[SETTING_PROXY]);
-	if (settings[SETTING_CERTIFICATES]) /* else the system's */
+	if (settings[SETTING_CERTIFICATES]) /* default: the system's */
 		curl_easy_setopt(easy, CURLOPT_CAINFO, settings[SETTING_CERTIFICATES]);
 	curl_easy_setopt(easy, CURLOPT_SSLCERT, settings[SETTING_CLIENT]);
 	return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, protocols) == CURLE_OK &&
@@ -280,7 +280,7 @@ static bool is_temporary(const struct transfer *transfer, CURLcode result, long 
 	}
 }
 
-/* Is it to be repeated, and when? As the server says, if that is no later than WAIT_MAX. */
+/* Whether and when to repeat it. A Retry-After of the server counts up to WAIT_MAX. */
 static bool retry(struct transfer *transfer, CURLcode result, long status)
 {
 	curl_off_t asked = 0;
@@ -303,7 +303,7 @@ static bool retry(struct transfer *transfer, CURLcode result, long status)
 	return true;
 }
 
-/* "bytes 100-199/1000", which must agree with the body. */
+/* Parse "bytes 100-199/1000" and compare it with the body. */
 static void read_range(const struct transfer *transfer, struct transfer_answer *answer)
 {
 	unsigned long long first, last, total;
@@ -374,7 +374,7 @@ static int finish(struct transfer *transfer, CURLcode result, struct error *erro
 	return code;
 }
 
-/* --- all of them --- */
+/* --- all transfers --- */
 
 static int start(struct transfer *transfer, struct error *error)
 {
@@ -387,7 +387,7 @@ static int start(struct transfer *transfer, struct error *error)
 	               : error_nomem(error);
 }
 
-/* Those that need not wait. */
+/* Start the transfers that are due. */
 static int start_waiting(struct transfers *transfers, struct error *error)
 {
 	int64_t now = milliseconds_now();

@@ -25,7 +25,7 @@ int wheel_add(struct wheel *wheel, uint64_t at, struct slice bytes, struct error
 	return failed ? error_nomem(error) : 0;
 }
 
-/* As pread(); ENODATA where the byte at @at was not fetched. */
+/* Like pread(); ENODATA if the byte at @at was not fetched. */
 static ssize_t read_pieces(void *payload, char *to, size_t size, uint64_t at)
 {
 	struct wheel *wheel = payload;
@@ -61,7 +61,7 @@ static int find_info(void *payload, struct slice child)
 	return 0;
 }
 
-/* Read it as far as it was fetched; *@points is null where it has no entry_points.txt. */
+/* Read the fetched part; *@points is null if there is no entry_points.txt. */
 static int read_zip(struct wheel *wheel, struct slice *points, struct error *error)
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;

@@ -144,7 +144,7 @@ static int print_all(const struct options *options, const struct question *found
 	return code;
 }
 
-/* That nothing was found is explained as well, by what was searched. */
+/* If nothing was found, print the searched places. */
 static void print_searched(const struct options *options, const struct question *found)
 {
 	say_not_found(options, found->db, options->arguments[0], options->arguments[1]);

@@ -9,7 +9,7 @@
  * detects. The ID is the object's build-id, or its hash: another build is not affected.
  *
  * The directory belongs to one user. A file counts only if it and every directory on its path
- * belong to root or the effective user and nobody else can write there: otherwise other users could
+ * belong to root or the effective user and others cannot write there: otherwise other users could
  * disable plugins. Anything other than a regular file is ignored unread.
  */
 #ifndef LIBQUERY_NATIVE_QUARANTINE_H

@@ -1,8 +1,8 @@
-"""What stands in a metadata module, as its own functions and properties, while entrydb is on.
+"""The functions and properties that replace those of a metadata module while entrydb is on.
 
-Loaded by _entrydb_site when the program imports such a module, which may never be asked anything:
-so each function costs, and a class ten times as much. entrydb/_connecting.py, loaded by the first
-question, asks the package, and loads that when it is worth it.
+Loaded by _entrydb_site when the program imports such a module, which may never be queried: so it has
+few functions, and only one class, which costs ten times as much. The first query loads
+entrydb/_connecting.py, which loads the package once that saves time.
 """
 
 import _frozen_importlib as bootstrap
@@ -10,31 +10,31 @@ import _frozen_importlib_external as external
 import sys
 from _thread import allocate_lock
 
-worth = 70                   # distributions that Python reads as fast as entrydb is loaded
+worth = 70                   # distributions: reading them in Python takes as long as loading entrydb
 HOME = __file__.rpartition("/")[0] + "/entrydb"
-itself = sys.modules[__name__]  # whatever a program drops from there
+itself = sys.modules[__name__]  # a program may delete it from sys.modules
 METADATA = ("importlib.metadata", "importlib_metadata")
-VARIABLE = 4 | 8             # of a code object: inspect.CO_VARARGS, CO_VARKEYWORDS
+VARIABLE = 4 | 8             # flags of code objects: inspect.CO_VARARGS, CO_VARKEYWORDS
 connecting = allocate_lock()
-replacements = {}            # by the name of a metadata module: (it, parts, begin), see replace_in()
+replacements = {}            # name of a metadata module -> (module, parts, begin); see replace_in()
 refreshes = False
 
 
 def replace_in(module):
-    """Put functions and properties into a module, in the place of its own. They stay ordinary
-    attributes, which may be replaced once more and put back."""
+    """Replace functions and properties of a module. The replacements are ordinary attributes: programs
+    may replace and restore them, too."""
     kind = module.Distribution
     own_function, own_distribution = module.entry_points, module.distribution
-    parts = {}     # by (class or "", name): its owner, what stood there, and ours
-    asked = None   # a Connecting, from the first question on
+    parts = {}     # (class or "", name) -> (its owner, the original, our replacement)
+    asked = None   # a Connecting, from the first query on
 
     def begin():
-        """The Connecting; None where there can be none yet."""
+        """Return the Connecting; None if it cannot be created now."""
         nonlocal asked
         if not asked and connecting.acquire(False):
             try:
                 asked = submodule("_connecting").Connecting(itself, module, parts)
-            except Exception:  # half uninstalled, say: the program must not suffer
+            except Exception:  # a half uninstalled package, for instance, must not break the program
                 pass
             finally:
                 connecting.release()
@@ -75,7 +75,7 @@ def replace_in(module):
 
 
 def takes_the_same(own, function):
-    """By number, kinds and names of parameters."""
+    """Return True if number, kinds and names of the parameters are equal."""
     ours, theirs = function.__code__, own.__code__
     taken = ours.co_argcount
     return taken == theirs.co_argcount and ours.co_kwonlyargcount == theirs.co_kwonlyargcount \
@@ -84,7 +84,7 @@ def takes_the_same(own, function):
 
 
 def looking_like(own, function):
-    """Also to those who do not follow __wrapped__."""
+    """Copy the metadata of the original to the replacement, for callers that ignore __wrapped__."""
     annotations = "__annotate__" if hasattr(own, "__annotate__") else "__annotations__"
     for name in ("__module__", "__name__", "__qualname__", "__doc__", annotations):
         setattr(function, name, getattr(own, name))
@@ -93,9 +93,9 @@ def looking_like(own, function):
 
 
 def submodule(name):
-    """One of the modules of the package beside this file, whatever finds modules by now, or nothing. What
-    else is named entrydb, in the directory of a script, say, is not run; nor is the package's own
-    __init__.py."""
+    """Return a submodule of the package beside this file, independently of the current import system.
+    Neither another module called entrydb (in a script's directory, for instance) nor the package's own
+    __init__.py is run."""
     sys.modules.setdefault(__name__, itself)
     for package in ("entrydb", "_entrydb"):
         if getattr(sys.modules.get(package), "__path__", None) == [HOME]:
@@ -104,12 +104,12 @@ def submodule(name):
         spec = external.spec_from_file_location(package, f"{HOME}/__init__.py", submodule_search_locations=[HOME])
         sys.modules[package] = bootstrap.module_from_spec(spec)
     full = f"{package}.{name}"
-    with bootstrap._ModuleLockManager(full):  # another thread may be in the middle of it
+    with bootstrap._ModuleLockManager(full):  # another thread may be importing it
         if full not in sys.modules:
             try:
                 bootstrap._load_unlocked(
                     external.spec_from_file_location(full, f"{HOME}/{name}.py"))
-            except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip
+            except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip file
                 __import__(full)
         return sys.modules[full]
 
@@ -117,8 +117,8 @@ def submodule(name):
 # --- imports ---
 
 class Execution:
-    """Stands in for a loader's method exec_module() until a metadata module is loaded, and puts
-    the replacements in. The loader itself stays what whoever looks at a spec expects."""
+    """Replaces a loader's method exec_module() until a metadata module is loaded, then inserts the
+    replacements. The loader object stays the same, for code that inspects a spec."""
 
     def __init__(self, loader):
         self.loader = loader
@@ -135,8 +135,8 @@ class Execution:
 
 
 def found(name, spec):
-    """By a finder that is watched. A loader that takes no attribute, or has its own exec_module()
-    already, is left alone."""
+    """Called by a patched finder. Skips a loader that accepts no attributes or whose instance already
+    has an exec_module()."""
     loader = spec.loader
     if name not in METADATA:
         submodule("_connecting").update_at_exit()
@@ -146,7 +146,7 @@ def found(name, spec):
 
 
 def replace_if_known(module):
-    """Once. A module that does not look like the ones known is left as it is."""
+    """Replace functions in a module, once. Leave an unknown kind of module unchanged."""
     try:
         if replacements.get(module.__name__, [None])[0] is not module:
             replace_in(module)

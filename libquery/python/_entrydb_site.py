@@ -1,11 +1,12 @@
-"""Runs at the start of each interpreter of an environment that entrydb is switched on in.
+"""Runs at interpreter start in environments where entrydb is switched on.
 
-sitecustomize.py begins with this module, or entrydb.pth imports it; from Python 3.15 on
-entrydb.start calls a function. Each start pays for each function that stands here: so they are few,
-and imports pay nothing. The finders of the few directories where a module that matters may be found
-say what they have found; _entrydb_replacement.py is loaded when that is such a module.
+sitecustomize.py begins with this code, or entrydb.pth imports it; from Python 3.15 on,
+entrydb.start calls start(). Each function here adds to the start-up time of every interpreter, so
+there are few. Other imports cost nothing extra: only the finders of the few directories that may
+contain a watched module are patched. They report a watched module, and _entrydb_replacement.py is
+loaded then.
 
-A program may drop or reload any module, this one too. So the finders carry all state.
+A program may delete or reload any module, including this one, so all state is kept in the finders.
 """
 
 import os
@@ -20,12 +21,12 @@ WATCHED = {*METADATA, "pip._internal.commands.install", "pip._internal.commands.
 
 
 def watch(directory, state):
-    """Have the finder of a directory say what it finds, unless it does so already, or some other
-    program has changed it."""
+    """Patch the finder of a directory to report watched modules, unless its find_spec() is already
+    replaced."""
     finder = PathFinder._path_importer_cache(directory)
     if "find_spec" in getattr(finder, "__dict__", ("find_spec",)):
         return
-    own = ref(finder)  # a cycle would cost Python time at its end
+    own = ref(finder)  # a reference cycle would slow down the interpreter's exit
 
     def find_spec(name, target=None):
         finder = own()
@@ -33,7 +34,7 @@ def watch(directory, state):
         if spec and name in WATCHED:
             try:
                 rest(state).found(name, spec)
-            except Exception:  # half uninstalled, say: the program must not suffer
+            except Exception:  # a half uninstalled package, for instance, must not break the program
                 pass
         return spec
 
@@ -42,14 +43,14 @@ def watch(directory, state):
 
 
 def begun():
-    """The state that the finders share; None before start()."""
+    """Return the state shared by the finders; None before start()."""
     finder = getattr(sys.path_importer_cache.get(LIBRARY), "__dict__", {})
     return getattr(finder.get("find_spec"), "entrydb", None)
 
 
 def rest(state=None):
-    """The module _entrydb_replacement, loaded once, from beside this file whatever sys.path is. The
-    import system would spend as long on it as the module itself takes."""
+    """Return the module _entrydb_replacement, loaded once from the directory of this file, regardless
+    of sys.path. A normal import would double its cost."""
     state = state or begun() or {}
     name = "_entrydb_replacement"
     found = state.get("rest") or sys.modules.get(name)
@@ -60,7 +61,7 @@ def rest(state=None):
             code = SourceFileLoader(name, found.__file__).get_code(name)
             sys.modules[name] = found
             exec(code, vars(found))
-        except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip
+        except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip file
             found = __import__(name)
     state["rest"] = found
     found.refreshes = state.get("refreshes")
@@ -68,8 +69,8 @@ def rest(state=None):
 
 
 def start(refreshes=False):
-    """Begin, or look for directories that sys.path has got meanwhile. ENTRYDB=0 in the environment
-    forbids it. refreshes: a database that is found stale is brought up to date at the end."""
+    """Patch the finders, including those of directories added to sys.path since the last call.
+    ENTRYDB=0 in the environment disables it. refreshes: update stale databases at exit."""
     if os.environ.get("ENTRYDB") == "0":
         return
     state = begun() or {"refreshes": refreshes}
@@ -80,7 +81,7 @@ def start(refreshes=False):
                 watch(entry, state)
             if access(entry + "/pip/_internal/commands", 0):
                 watch(entry + "/pip/_internal/commands", state)
-        except Exception:  # not a str, or not one for the file system
+        except Exception:  # not a str, or not valid as a path
             pass
     for name in METADATA:
         if name in sys.modules:

@@ -47,7 +47,7 @@ class Transactions:
         self.turn = 0
 
     def fill(self, count):
-        """What stands there already, as if somebody else had installed it."""
+        """Distributions installed before, as if by another installer."""
         made = f"{self.manager.top}/made"
         source = environments.make_environment(made, count)
         os.makedirs(self.manager.site, exist_ok=True)

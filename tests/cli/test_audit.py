@@ -818,7 +818,7 @@ class Lists(Site):
         path = self.configure("command aws ours\n")
         self.assertEqual(self.rules(), [])
         os.chmod(path, 0o666)
-        self.assertIn("not believed", self.audit(status=COULD_NOT).err)
+        self.assertIn("not trusted", self.audit(status=COULD_NOT).err)
 
     def test_invalid_lists(self):
         for text in ("grupo x\n", "group\n", "command\n", "\0\n"):

@@ -68,7 +68,7 @@ class Commands(Attacks):
         self.assertEqual(self.rules(), ["module-outside"])
 
     def test_who_says_that_he_is_conda(self):
-        """Whose scripts are other than its RECORD says; nobody else's are."""
+        """Only scripts that differ from their RECORD are reported."""
         self.install("evil", "[console_scripts]\ncmd = evil:main\n", installer="conda",
                      files={"../../../etc/conda/activate.d/cmd.sh": ""})
         write(f"{self.bin}/cmd", "#!/bin/sh\nevil\n")
@@ -133,7 +133,7 @@ class Modules(Attacks):
         self.assertTrue(os.path.exists(info))
 
     def test_metadata_of_another_age(self):
-        """Which lists no files: nobody put them there."""
+        """Metadata of eggs, which lists no files."""
         info = f"{self.site}/evil.egg-info"
         os.mkdir(info)
         write(f"{info}/PKG-INFO", metadata("evil", "1.0"))
@@ -224,7 +224,7 @@ class Start(Attacks):
 
     @needs_root
     def test_private_places_that_others_name(self):
-        """Root lists none that the owner of the .pth file could not list, or somebody above it."""
+        """Root lists only directories that the owners of the .pth file and its directories can list."""
         outer = f"{self.top}/outer"
         os.makedirs(f"{outer}/inner/x-1.0.dist-info")
         write(f"{self.site}/a.pth", f"{outer}/inner\n")
@@ -374,7 +374,7 @@ class Metadata(Attacks):
             self.assertEqual(out.count("\n"), 1)
 
     def test_records(self):
-        """Paths as nobody writes them, and more of them than anybody would."""
+        """Unusual paths, and unusually many of them."""
         info = self.install("evil", "[g]\nx = evil:y\n")
         self.install("victim", "[g]\nx = victim:y\n")
         good = support.digest(b"# evil\n")
@@ -431,7 +431,7 @@ class Results(Attacks):
 
     @needs_root
     def test_links_of_others(self):
-        """In a directory that all may write: neither a device behind a link nor a FIFO of somebody else's is written to."""
+        """In a world-writable directory: no write to a device behind a link, or to another user's FIFO."""
         shared, disk = f"{self.top}/shared", f"{self.top}/disk"
         os.mkdir(shared)
         os.chmod(shared, 0o1777)

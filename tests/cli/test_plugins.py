@@ -301,7 +301,7 @@ class Kinds(PluginTest):
         self.assertEqual(query(self.database, "SELECT kind, name FROM plugins"), [])
         for place, mode in (("plugin-kinds.conf", 0o666), ("", 0o757)):
             os.chmod(f"{root}/etc/entrydb/{place}", mode)
-            self.assertIn("not believed", self.run_program("update", "--root", root, inside, "--fresh", "exact").err)
+            self.assertIn("not trusted", self.run_program("update", "--root", root, inside, "--fresh", "exact").err)
             os.chmod(f"{root}/etc/entrydb/{place}", 0o755)
 
 

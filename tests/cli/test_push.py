@@ -121,7 +121,7 @@ class Pushing(Fleet):
 
     @support.needs_root
     def test_what_only_a_group_may_reach(self):
-        """A member of it may read root's database there, and tells nobody else what it says."""
+        """A member of it can read root's database there, but does not publish it."""
         self.update()
         os.chmod(self.top, 0o750)
         os.chown(self.top, 0, support.STRANGER)
@@ -281,7 +281,7 @@ class Trust(Fleet):
         self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb.known()", user=self.role)), 2)
 
     def test_history_is_only_added_to(self):
-        """By whatever a host sends: what it had is ended, and its events stay."""
+        """Data sent by a host ends its previous rows; events stay."""
         self.update()
         self.push()
         path = SERVER.sql("SELECT quote_literal(path) FROM entrydb.environment", user=self.role)[0][0]
@@ -315,7 +315,7 @@ class Trust(Fleet):
             holder.wait()
 
     def test_who_may_create_in_public(self):
-        """Functions, operators and tables of a host's, wherever they may lie: nobody else calls them."""
+        """Functions, operators and tables created by a host, in any schema, are not used by others."""
         for schema in ("public", "entrydb_lure"):
             SERVER.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}; GRANT CREATE, USAGE ON SCHEMA {schema} TO {self.role}")
             SERVER.sql(f"""
@@ -753,7 +753,7 @@ class Failures(Fleet):
         return SERVER.sql(f"SELECT path FROM entrydb.environment e JOIN entrydb.host h ON h.id = e.host WHERE h.name = '{self.role}'")
 
     def test_many_at_once(self):
-        """Each host waits for nobody; two pushes of one host follow each other."""
+        """Hosts do not wait for each other; two pushes of one host are serialized."""
         self.update()
         children = [self.start("push", SERVER.url(self.role), self.prefix) for _ in range(6)]
         for child in children:

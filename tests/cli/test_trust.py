@@ -1,4 +1,4 @@
-"""Root beside another user: nothing is lent, nothing forged is believed.
+"""Root and another user: no privileges are lent, forged data is not trusted.
 
 A second user is made for these tests, and removed. He does what he can in directories
 of his own while root runs the program on them.
@@ -362,7 +362,7 @@ class Publishing(TrustTest):
         self.assertTrue(self.publishes(b"is:word"))
 
     def test_links_of_an_image(self):
-        """Below --root nothing of the host is read, whoever made the link."""
+        """With --root, no file of the host is read, regardless of the links' owners."""
         image = f"{self.top}/image"
         site = f"{image}/usr/lib/python3/dist-packages"
         info = add_distribution(site, "spy")
@@ -459,7 +459,7 @@ class Looking(TrustTest):
         text = "[demo]\n{0} = is:{0}\n"
         os.chmod(self.top, 0o755)
         os.chmod(self.mine, 0o700)
-        write(f"{self.mine}/open", text.format("swordfish"))  # but in a directory that nobody else may search
+        write(f"{self.mine}/open", text.format("swordfish"))  # but in a directory that others cannot search
         self.held = os.open(f"{self.mine}/open", os.O_RDONLY)  # leads there past that directory
         self.addCleanup(os.close, self.held)
         add_distribution(f"{self.mine}/site-packages", "outer", text=text.format("swordfish"))
@@ -611,7 +611,7 @@ class Believing(TrustTest):
 
     @unittest.skipUnless(shutil.which("unshare"), "unshare is not installed")
     def test_in_a_user_namespace(self):
-        """Root out there is nobody in here, also where no /proc says that this is one."""
+        """Root outside of the user namespace has no rights inside, even without /proc to detect it."""
         add_distribution(self.site, "alpha")
         self.index()
         self.forge()
@@ -689,7 +689,7 @@ class Loading(TrustTest):
         return int(code), text
 
     def test_a_switched_link(self):
-        """Root's own link leads through a directory of somebody else, who exchanges it at any time."""
+        """Root's own link leads through another user's directory, which can be replaced at any time."""
         info, theirs = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n"), f"{self.top}/theirs"
         libc = next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6")
         os.makedirs(f"{self.mine}/pkg")
@@ -757,7 +757,7 @@ class Loading(TrustTest):
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_where_libraries_are_looked_for(self):
-        """Below a run path lies more than the libraries that were found: whoever can write there decides."""
+        """A run path can gain further libraries: write access to its directories counts."""
         info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:entry\n")
         pkg, theirs = f"{self.site}/pkg", f"{self.top}/theirs"
         os.makedirs(pkg)

@@ -59,7 +59,7 @@ class Install(FreshTest):
         self.assertNotIn("entrydb", self.run_there("ldconfig", "-p"))
 
     def check_what_others_use_stays(self):
-        """A database that has become somebody's catalogue, or another program's."""
+        """A database that was reused as a catalogue, or by another program, is kept."""
         plain, catalogue = (f"/srv/{name}/one.db" for name in ("plain", "catalogue"))
         wheel = f"{self.root.on_disk('/srv')}/gamma-1.0-py3-none-any.whl"
         archives.write_zip(wheel, archives.installed("gamma"))

@@ -16,7 +16,7 @@ import support
 import target_root
 from fresh_machine import SOURCES, FreshTest
 
-# As whoever publishes has it.
+# As on the publisher's machine.
 REPOSITORY = f"""
 cd {SOURCES} && hooks/install.sh --packages deb && git init --quiet && git add --all &&
 git -c user.name=Ann -c user.email=ann@example.org commit --quiet --message=all

@@ -120,8 +120,8 @@ static void check_left_alone(struct slice file)
 }
 
 /*
- * Unchanged rows are trusted, because whoever can write them owns the file. Touching the directory
- * makes the update list it again.
+ * Unchanged rows are trusted, because only the owner of the file can write them. Touching the
+ * directory makes the update list it again.
  */
 static void touch_site(void)
 {

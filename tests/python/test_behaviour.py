@@ -103,7 +103,7 @@ class BehaviourTest(ScriptTest):
             """)
 
     def test_some_of_many(self):
-        """Whoever asks for eight does not have all of them read; who has read many already, does."""
+        """Queries of eight distributions do not read all; later queries of a process with many do."""
         self.each_python(WALKING + """
             _accelerated.WALK_BEGINS = begins
             made = [metadata.distribution(f"d{number}") for number in range(8)]
@@ -480,7 +480,7 @@ class BehaviourTest(ScriptTest):
             """)
 
     def test_database_truncated_in_place(self):
-        """Which nobody should do."""
+        """Programs should not do this."""
         self.each_python("""
             check()
             size = os.path.getsize(DATABASE)
@@ -1054,7 +1054,7 @@ class BehaviourTest(ScriptTest):
             """, prelude="")
 
     def test_around_the_number_where_a_name_is_found_by_the_database(self):
-        """Answered alike below and above it; and above it nobody's parser of e-mail is imported."""
+        """Equal answers below and above the limit; above it, no email parser is imported."""
         for worth in DISTRIBUTIONS // 2 + 1, DISTRIBUTIONS // 2:
             self.each_python("""
                 import os, sys
@@ -1180,7 +1180,7 @@ class BehaviourTest(ScriptTest):
             """, prelude="")
 
     def test_one_distribution_among_many(self):
-        """Whoever asks for one need not want them all."""
+        """A query of one distribution does not read all."""
         self.each_python("""
             import os, sys
             sys.path[:] = [os.environ["SITE"], *(each for each in sys.path if "-packages" not in each)]
@@ -1232,7 +1232,7 @@ class BehaviourTest(ScriptTest):
             """, prelude="")
 
     def test_names_and_versions(self):
-        """From the database and from METADATA, and by nobody's parser of e-mail."""
+        """Read from the database and from METADATA, without an email parser."""
         self.each_python("""
             import entrydb
             parser = "email.feedparser" in sys.modules

@@ -183,7 +183,7 @@ class Verbs(SwitchTest):
 
 
 class Refresh(SwitchTest):
-    """uv, say, changes a site directory, and nobody updates the database."""
+    """A change of a site directory without a hook, as by uv."""
 
     ASK = "import importlib.metadata as m; print([e.name for e in m.entry_points(group='demo')])"
 
@@ -247,7 +247,7 @@ class Refresh(SwitchTest):
         self.assertEqual(read(log).count("update"), 1)
 
     def test_a_mark_that_is_a_link(self):
-        """Whoever else may write to the directory does not have the user's own files written to."""
+        """Another user with write access to the directory cannot redirect writes to the user's files."""
         self.entrydb("on")
         precious = f"{self.place}/precious"
         write(precious, "as it was")
@@ -512,7 +512,7 @@ class Script(SwitchTest):
 
 
 class Planted(SwitchTest):
-    """Links that somebody has left where files will be written."""
+    """Links left by another user at the paths of files to be written."""
 
     def test_links(self):
         victim = self.victim()
@@ -563,7 +563,7 @@ class User:
 
 
 class Users(SwitchTest):
-    """Root, and somebody who is not."""
+    """Root and another user."""
 
     def setUp(self):
         self.user = User(self)

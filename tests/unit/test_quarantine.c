@@ -102,7 +102,7 @@ static void test_untrusted_loading_marks(void **state)
 	alarm(0);
 }
 
-/* Files in another user's directory are ignored, whoever owns them. */
+/* Files in another user's directory are ignored, regardless of their owners. */
 static void test_directory_of_another_user(void **state)
 {
 	static const char *const places[] = {"state/entrydb/quarantine", "state/entrydb", "state"};

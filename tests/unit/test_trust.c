@@ -1,5 +1,5 @@
 /*
- * test_trust.c - whom to believe.
+ * test_trust.c - which owners and permissions are trusted.
  */
 #include "db/base/trust.h"
 

@@ -516,7 +516,7 @@ static void test_file_of_another_user(void **state)
 	store(f, "forged", 1);
 	assert_int_equal(chmod(FILE_NAME, 0666), 0);
 	store(f, "r", 1);
-	assert_non_null(strstr(dump(f), "not believed: others may write to"));
+	assert_non_null(strstr(dump(f), "not trusted: others may write to"));
 	assert_null(strstr(f->now, "forged"));
 	if (geteuid() != 0)
 		return; /* only root can give files away */

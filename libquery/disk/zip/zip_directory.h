@@ -96,7 +96,7 @@ static inline uint64_t get64(const char *p)
 	return get32(p) | (uint64_t)get32(p + 4) << 32;
 }
 
-/* Every record begins with PK and two characters of its own. */
+/* Every record begins with PK and two characters for its type. */
 static inline bool has_signature(const char *p, char a, char b)
 {
 	return p[0] == 'P' && p[1] == 'K' && p[2] == a && p[3] == b;

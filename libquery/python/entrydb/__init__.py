@@ -1,24 +1,24 @@
 """entrydb: entry points from a database, with the answers of importlib.metadata.
 
-entry_points() answers what importlib.metadata.entry_points() would, without importing
-it. accelerate() puts the database under importlib.metadata itself, for a program that
-is not to be changed; `python -m entrydb on` does so for a whole environment.
+entry_points() returns the same as importlib.metadata.entry_points(), without importing
+importlib.metadata. accelerate() makes importlib.metadata itself use the database, so that existing
+programs need no change; `python -m entrydb on` does so for a whole environment.
 """
 
 __version__ = "0.1.0"
 __all__ = ["EntryPoint", "EntryPoints", "accelerate", "decelerate", "entry_points", "version"]
 
-# Imported when first used, so that one of them does not cost the import of the others.
+# Imported on first use.
 _LATER = ("EntryPoint", "EntryPoints", "entry_points", "version")
 
 
 def accelerate():
-    """Let importlib.metadata and importlib_metadata, imported now or later, answer through
-    the database, with their own objects. Neither is imported by it. ENTRYDB=0 forbids it."""
+    """Make importlib.metadata and importlib_metadata answer from the database, with their own
+    objects, whether imported before or after this call. Imports neither. ENTRYDB=0 disables it."""
     site = _site()
     site.start()
     rest = site.rest()
-    rest.worth = 0  # who asks for it wants it at once
+    rest.worth = 0  # load entrydb with the first query
     for _, _, begin in tuple(rest.replacements.values()):
         replacement = begin()
         if replacement:
@@ -26,13 +26,13 @@ def accelerate():
 
 
 def decelerate():
-    """Take back all that accelerate() did."""
+    """Undo accelerate()."""
     rest = _site().rest()
     rest.submodule("_connecting").stop(rest)
 
 
 def _site():
-    """The module beside this package, also when sys.path leads elsewhere by now."""
+    """Return the module _entrydb_site beside this package, even if sys.path has changed."""
     import sys
     home = __path__[0].rpartition("/")[0]
     sys.path.append(home)

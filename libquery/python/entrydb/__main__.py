@@ -1,7 +1,6 @@
 """python -m entrydb: switches the acceleration of importlib.metadata on and off.
 
-All other commands are those of the program entrydb, run with this interpreter's sys.path
-and rules.
+All other commands run the program entrydb with this interpreter's sys.path and rules.
 """
 
 import sys
@@ -66,7 +65,7 @@ def main(arguments=None):
               f"'python -m entrydb {OLD[verb]}'", file=sys.stderr)
         return 2
     from . import _program
-    if verb not in ("on", "off"):  # these must not be interrupted by a closed pipe
+    if verb not in ("on", "off"):  # a closed pipe must not interrupt these
         _program.restore_signals()
     if verb in HELP or verb in VERBS and set(rest) & set(HELP):
         print(USAGE, end="")

@@ -1,4 +1,4 @@
-"""The accelerated answers: importlib.metadata's own objects, found through the database."""
+"""Answers from the database, as objects of importlib.metadata's own classes."""
 
 import os
 from operator import attrgetter
@@ -10,7 +10,7 @@ from ._metadata_module import WITH_METADATA
 from ._connecting import environ, replacements
 from ._databases import Kept, database, finders, item, path_entries, split
 
-WALK_BEGINS = 32      # distributions that were read one by one, as long as reading all takes
+WALK_BEGINS = 32      # distributions: reading them one by one takes as long as reading all at once
 WALK_PAUSE_MAX = 4096
 WALKS_MAX = 64        # path entries
 
@@ -18,30 +18,30 @@ by_group = attrgetter("group")
 
 
 def connect(replacement):
-    """Answer through it from now on; False where the module is not recognised, at present,
-    and there are no rules about what may be loaded either."""
+    """Answer queries from the database from now on. Return False if the module is not recognised and
+    there are no policy rules."""
     known = _metadata_module.now(replacement.module)
     if known is None:
         return has_rules() and obey_rules(replacement)
     answer = Answer(replacement)
     answer.adopt(known)
     replacement.refresh_at_exit(stale)
-    replacement.ask = answer  # last: it says that all is there
+    replacement.ask = answer  # last: other threads use it once it is set
     return True
 
 
 def stale():
-    """What was found so until now: (path entry, its database)."""
+    """Return the (path entry, database) pairs found stale so far."""
     return [each[:2] for each in path_entries() if each[1] and each[2] == "scanned"]
 
 
 def has_rules():
-    """What applies them is imported where there may be any."""
+    """Return True if there are policy rules; import _policy only if there may be."""
     handle = database()
     try:
         if handle and not handle.has_policy():
             return False
-    except (OSError, ValueError):  # it complains of that, too
+    except (OSError, ValueError):  # _policy reports it
         pass
     return submodule("_policy").has_rules()
 
@@ -51,7 +51,7 @@ def obey(found):
 
 
 def obey_rules(replacement):
-    """Let the module itself answer for good, without what the rules forbid."""
+    """Let the module itself answer permanently, and filter its answers by the policy rules."""
     obey_all = submodule("_policy").obey
     function, own = replacement.function, replacement.property.fget
     replacement.ask_distribution = lambda distribution: obey_all(own(distribution))
@@ -60,10 +60,10 @@ def obey_rules(replacement):
 
 
 def provider(caller):
-    """The MetadataModule whose finder is the only one; None where importlib.metadata must answer.
+    """Return the MetadataModule of the only finder; None if importlib.metadata must answer.
 
-    Once importlib_metadata is imported, its finder is the only one, and the standard
-    module answers with distributions and entry points of its making.
+    Once importlib_metadata is imported, its finder is the only one, and the standard module returns
+    importlib_metadata's distributions and entry points.
     """
     found = finders()
     module = _metadata_module.home_of(found[0]) if len(found) == 1 else None
@@ -87,7 +87,7 @@ class Answer:
         return obey(self.replacement.function(**params)) if found is None else found
 
     def adopt(self, known):
-        """As the module is now."""
+        """Use the current state of the module."""
         self.caller = known
         walk = walker(known, self.read)
         self.replacement.ask_distribution = obedient(walk) if has_rules() else walk
@@ -95,15 +95,15 @@ class Answer:
         self.replacement.ask_name = None if known.finds is None else self.find_distribution
 
     def is_own(self):
-        """Is all that would answer the module's own?"""
+        """Return True if the module is recognised and unmodified."""
         known = _metadata_module.current(self.module)
         if known is not None and known is not self.caller:
             self.adopt(known)
         return known is not None
 
     def read(self, distribution):
-        """The property of a distribution that the walker cannot vouch for: what has changed may be
-        harmless, or gone again."""
+        """Return the entry points of a distribution that the walker cannot answer for. The change that
+        prevents it may be harmless or reverted, so look at the module again."""
         self.is_own()
         return self.replacement.property.fget(distribution)
 
@@ -119,7 +119,7 @@ class Answer:
                                          known.parses)
         if found is None:
             return None
-        groups = self.caller.groups  # from here on as the module's own function ends
+        groups = self.caller.groups  # from here on the same as the module's own function
         if groups and not params:
             return groups.load(found)
         if groups and group is None:
@@ -128,7 +128,7 @@ class Answer:
         return found.select(**rest) if rest else found
 
     def find_distribution(self, name):
-        """Of that name, as distribution() would; None where that has to answer, or to raise."""
+        """Return the distribution of that name; None if distribution() itself must answer or raise."""
         if type(name) is not str or not name or not self.is_own() or self.caller.finds is None:
             return None
         known = provider(self.caller)
@@ -139,8 +139,8 @@ class Answer:
         return known.locator()(*found)
 
     def header(self, distribution, which):
-        """The name or version of a distribution that is nothing but a directory of metadata; None
-        where Python has to read, and maybe to raise, or to put lines together."""
+        """Return the name or version of a plain PathDistribution; None if Python must read it, because
+        it may raise or has to join lines."""
         known = self.caller
         if type(distribution) is not known.PathDistribution or len(vars(distribution)) != 1:
             return None
@@ -152,36 +152,36 @@ class Answer:
 
 
 def _named(file):
-    """Does its METADATA, or what stands for it, have a Name?"""
+    """Return True if its METADATA, or the file used instead, has a Name."""
     found = _native.headers(file)
     return found and found[0] is not None
 
 
 def obedient(walk):
-    """A walk takes a thousandth of a millisecond for each distribution: rules that come later
-    are not looked for."""
+    """Return the walk filtered by the policy rules. Without rules at connect time, later ones are not
+    checked for: a walk takes one microsecond for each distribution."""
     obey_all = submodule("_policy").obey
     return lambda distribution: obey_all(walk(distribution))
 
 
 class Walk:
-    """The distributions of one path entry, which somebody asks for one after another."""
+    """The distributions of one path entry, for callers that iterate over them."""
 
     def __init__(self, root):
         self.root = root
-        self.view = None  # (database, number of its state, rows): all at once, for other threads
+        self.view = None  # (database, number of its state, rows): set atomically, for other threads
         self.wait = max(0, WALK_BEGINS - sum(each.read for each in tuple(replacements.values())))
         self.pause = WALK_BEGINS
 
     def find(self, file):
-        """(name, value, group, name, ...); None where importlib.metadata must read.
+        """Return (name, value, group, name, ...); None if importlib.metadata must read.
 
-        Reading all of a root is worth it from some number of distributions on, and only
-        as long as the root is what the database has.
+        Reading all of a path entry pays only from some number of distributions on, and only while
+        the database is fresh.
         """
         wait = self.wait
         if wait:
-            self.wait = wait - 1  # of what it was: see Recognition.current()
+            self.wait = wait - 1  # from the local value: see Recognition.current()
             return None
         database, known, rows = self.view or (_native.Database((self.root,)), None, None)
         number = database.refresh()
@@ -190,19 +190,19 @@ class Walk:
             self.wait = self.pause = min(2 * self.pause, WALK_PAUSE_MAX)
             return None
         if number != known:
-            # Inside an archive the path of a file leads importlib.metadata to nothing.
+            # importlib.metadata finds no files by their paths inside an archive.
             rows = _native.is_directory(self.root or ".") and database.survey() or {}
             self.view = database, number, rows
         return item(rows, file)
 
 
-walks = Kept(Walk, WALKS_MAX)  # by directory; for a file name, as importlib.metadata spells it
+walks = Kept(Walk, WALKS_MAX)  # by directory, as importlib.metadata spells it
 os.register_at_fork(after_in_child=walks.clear)
 
 
 def walker(known, fallback):
-    """The property entry_points of the distributions of one metadata module."""
+    """Return the getter of the property entry_points for the distributions of one metadata module."""
     if environ.get("ENTRYDB_FRESH") == "exact":
-        return fallback  # each question would look at all distributions, the fallback looks at one
+        return fallback  # each query would check all distributions; the fallback reads one
     return _native.walker(known.PathDistribution, known.path_type, known.EntryPoint,
                           known.EntryPoints, known.unchanged, walks, fallback, known.parses)

@@ -1,5 +1,6 @@
-"""What _entrydb_replacement does from the first question on: is it worth it to load the package, which
-_accelerated does? Until then Python answers, and in small environments for good.
+"""Loaded by _entrydb_replacement at the first query: decides when loading the package saves time.
+
+Until then Python's own functions answer; in small environments they always do.
 """
 
 import _frozen_importlib_external as external
@@ -13,22 +14,22 @@ from time import perf_counter, time
 from _entrydb_replacement import HOME, connecting, looking_like, submodule
 
 environ, stat = os.environ, posix.stat
-replacements = {}            # by the name of a metadata module: its Connecting
-counted = {}                 # of a path entry: its number and time, and how many it had then
-QUESTIONS_WAITED_MAX = 1023  # between two attempts to connect
+replacements = {}            # name of a metadata module -> its Connecting
+counted = {}                 # path entry -> (inode and time or set of names, distributions)
+QUESTIONS_WAITED_MAX = 1023  # queries between two attempts to connect
 RETRY = 3600                 # seconds
-WORTH_FAR_AWAY = 16          # distributions, where each file takes some time to come, those of entrydb too
-FAR_AWAY = 0.0005            # seconds; a look for the files of rules takes a tenth of that at home
-ONE_BY_ONE = 32              # that somebody asks for, before it looks as if he walked over all
+WORTH_FAR_AWAY = 16          # distributions, on a slow file system
+FAR_AWAY = 0.0005            # seconds to look for policy files; a local file system needs a tenth of it
+ONE_BY_ONE = 32              # distributions read singly before the caller seems to iterate over all
 
 
 class Connecting:
-    """One that was asked, and is asked through the functions and properties of @parts."""
+    """A metadata module that was queried; parts: its replaced functions and properties."""
 
     active = True
     ask = ask_distribution = ask_name = ask_header = None
-    asking = None                    # the thread in which Python answers
-    wait = pause = read = count = 0  # read, count: distributions, by Python so far, and for one question
+    asking = None                    # the thread in which Python's own function runs
+    wait = pause = read = count = 0  # read: distributions read by Python so far; count: for one query
 
     def __init__(self, home, module, parts):
         self.home, self.module, self.parts = home, module, parts
@@ -39,9 +40,9 @@ class Connecting:
         replacements[module.__name__] = self
 
     def is_question_worth_it(self):
-        """Would Python, to answer, read more distributions than it takes to load entrydb? Where
-        there may be rules about what may be loaded, only entrydb knows what they are; and how long
-        it takes to look for them tells how far away the environment is."""
+        """Return True if loading entrydb is faster than letting Python read all distributions, or if
+        there may be policy rules, which only entrydb applies. The time needed to look for policy
+        files shows whether the file system is slow."""
         self.count = count_distributions(self.home.worth - self.read)
         many, began = self.read + self.count, perf_counter()
         return many >= self.home.worth or may_have_rules() \
@@ -53,7 +54,7 @@ class Connecting:
         return (self.ask or self.ask_python)(params)
 
     def is_reading_worth_it(self):
-        """The same where somebody asks for one distribution; maybe he walks over all of them."""
+        """The same for a query of one distribution; the caller may be iterating over all of them."""
         if self.asking == _thread.get_ident():
             return False
         self.read += 1
@@ -61,15 +62,16 @@ class Connecting:
             or self.read < ONE_BY_ONE and may_have_rules()
 
     def find(self, name):
-        """To find one by its name Python lists all directories, and takes every name in them apart."""
+        """Return the distribution of that name, or None if Python must find it: it lists all
+        directories and parses each name in them."""
         if not self.ask and count_distributions(2 * self.home.worth) >= 2 * self.home.worth:
             self.connect()
         return self.ask and self.ask_name and self.ask_name(name)
 
     def read_part(self, name, distribution):
-        """Its entry points, name or version; None where Python has to read them. To read a name or
-        version it imports a parser of e-mail, from 3.13 on only then: that takes longer than to load
-        entrydb."""
+        """Return its entry points, name or version; None if Python must read them. For a name or
+        version Python imports the email parser (from 3.13 on, not before that), which takes longer
+        than loading entrydb."""
         if name == "entry_points":
             if self.ask or self.is_reading_worth_it() and self.connect():
                 return self.ask_distribution(distribution)
@@ -79,7 +81,8 @@ class Connecting:
         return self.ask_header(distribution, name == "version") or None if self.ask and self.ask_header else None
 
     def ask_python(self, params):
-        """Its function asks for every distribution; that it is worth it has been decided."""
+        """Call Python's own function. It reads every distribution through the replaced property, for
+        which is_reading_worth_it() then returns False."""
         self.asking = _thread.get_ident()
         try:
             return self.function(**params)
@@ -88,29 +91,29 @@ class Connecting:
             self.read += self.count
 
     def connect(self):
-        """Can it be asked now? Not while it is being connected: neither another thread nor what
-        the imports run may wait for that. What fails is tried again later, ever more rarely. Nor
-        ever in a child whose parent was connecting in another thread: there a module may be half
-        imported, and the lock stays as it is. (A function for os.register_at_fork() would keep
-        all that the metadata module has imported until the very end of the interpreter, where
-        that takes time.)"""
+        """Connect to the database; return True if it can be queried. Other threads, and code run by
+        the imports, do not wait while this is in progress: they get False. Failed attempts are
+        repeated after increasing numbers of queries. In the child of a fork() during an attempt of
+        another thread the lock stays held, since a module may be half imported: such a child never
+        connects. (os.register_at_fork() would keep everything imported by the metadata module alive
+        until the interpreter's exit and slow that down.)"""
         wait = self.wait
         if wait:
-            self.wait = wait - 1  # of what it was: threads that count at once do not get below 0
+            self.wait = wait - 1  # from the local value: concurrent threads cannot get below 0
             return False
         if not connecting.acquire(False):
             return False
         try:
             if not self.ask and not submodule("_accelerated").connect(self):
                 raise LookupError
-        except Exception:  # half uninstalled, say: the program must not suffer
+        except Exception:  # a half uninstalled package, for instance, must not break the program
             self.wait = self.pause = min(2 * self.pause + 1, QUESTIONS_WAITED_MAX)
         finally:
             connecting.release()
         return self.ask is not None
 
     def refresh_at_exit(self, find):
-        """find: a function that lists (path entry, its database)."""
+        """Register the update; find: a function that returns stale (path entry, database) pairs."""
         if self.home.refreshes and environ.get("ENTRYDB_REFRESH") != "0" and environ.get("ENTRYDB_FRESH") != "exact":
             atexit.unregister(refresh)
             atexit.register(refresh, find, posix.getpid())
@@ -121,20 +124,20 @@ def with_any_arguments(own, entry_points):
 
 
 def getter_of(found):
-    """Of a wrapper, which may have the fget of what it wraps."""
+    """Return a getter that uses a descriptor other than a plain property."""
     return lambda self: found.__get__(self, type(self))
 
 
 def put_new(module, parts):
-    """Some versions look through all attributes of a class for abstract ones, each time that
-    one of its distributions is made. Of PathDistribution it is known: it has none."""
+    """Skip the search for abstract attributes that some versions make at each creation of a
+    distribution: PathDistribution has none."""
     kind = module.PathDistribution
     checking = getattr(module, "DeprecatedNonAbstract", None)
     own = checking and vars(checking).get("__new__")
     own = getattr(own, "__func__", None)
     if getattr(own, "__globals__", None) is not vars(module) or "__new__" in vars(kind):
         return
-    inspect = sys.modules.get("inspect")  # of the module, it may be a program's by now
+    inspect = sys.modules.get("inspect")  # the original; a program may replace the module's
 
     def __new__(cls, *arguments, **keywords):
         if cls is kind and checking.__new__ is own and module.inspect is inspect:
@@ -147,10 +150,10 @@ def put_new(module, parts):
 
 
 def count_distributions(most):
-    """On sys.path, about, and little more than these: whoever has imported something has listed
-    the directories already. What a program has put in the place of os.listdir() sees none of it."""
+    """Return about the number of distributions on sys.path; stop counting at most. Uses the directory
+    listings cached by the import system, and never a replaced os.listdir()."""
     found = 0
-    for entry in tuple(sys.path)[::-1]:  # what pip installs into comes last
+    for entry in tuple(sys.path)[::-1]:  # the directories that pip installs into are last
         found += count_metadata(entry)
         if found >= most:
             break
@@ -158,14 +161,14 @@ def count_distributions(most):
 
 
 def count_metadata(entry, stat=posix.stat, list_directory=posix.listdir):
-    """Names in a directory that end in -info: counted once, until its time is another one. (What
-    fakes a file system replaces those functions wherever a module has them.)"""
+    """Return the number of names in a directory that end in -info, cached until its modification time
+    changes. The default arguments protect the functions from libraries that fake a file system."""
     if type(entry) is not str:
         return 0
     try:
         finder = sys.path_importer_cache.get(entry)
         seen = finder._path_cache if type(finder) is external.FileFinder else None
-        if not seen:  # whoever imports makes a new set when the directory has changed
+        if not seen:  # the import system makes a new set when the directory has changed
             status = stat(entry or ".")
             seen = status.st_ino, status.st_mtime_ns
         known = counted.get(entry)
@@ -179,15 +182,15 @@ def count_metadata(entry, stat=posix.stat, list_directory=posix.listdir):
 
 
 def pass_on_if_foreign(error):
-    """What is raised by a function of C has this caller's frame alone; what the handler of a signal
-    raises, which ran right after it, has a frame of its own."""
+    """Raise an exception of a signal handler again. Its traceback has a further frame; that of a C
+    function has only the caller's."""
     if error.__traceback__.tb_next:
         raise error
 
 
 def may_have_rules():
-    """About what may be loaded: see entrydb(1). Any directory above a path entry may turn out not
-    to be the prefix of an environment; that is for entrydb to find out."""
+    """Return True if there may be policy rules (entrydb(1), POLICY). The guessed prefixes need not be
+    environments; entrydb checks that later."""
     config = environ.get("XDG_CONFIG_HOME") or environ.get("HOME", "") + "/.config"
     entries = (each if each[:1] == "/" else "./" + each for each in tuple(sys.path) if type(each) is str)
     prefixes = {entry[:entry.rfind("/lib")] for entry in entries if "/lib" in entry}
@@ -206,10 +209,10 @@ def exists(path):
     return True
 
 
-# --- a database that is found stale: see entrydb/_refresh.py ---
+# --- update of stale databases: see entrydb/_refresh.py ---
 
 def refresh(find, pid):
-    """Not in a child of fork(), nor where pip's hook does it. What goes wrong is nobody's concern."""
+    """Start the update, except in a child of fork() or if pip's hook does it. Ignores all errors."""
     try:
         found = not exit_is_watched and find()
         if found and pid == posix.getpid():
@@ -219,9 +222,9 @@ def refresh(find, pid):
 
 
 def behind():
-    """Where Python answers, nobody asks a database. Its environment's is taken to be stale if the
-    site directory is younger than it, and than the last update that was started for that; which
-    may have been killed."""
+    """Return the environment's database if it seems stale, for processes in which only Python has
+    answered: the site directory is newer than the database and than the last update started for it
+    (or that was long ago, since the update may have been killed)."""
     place = f"{sys.prefix}/var/lib/entrydb"
     site = os.path.dirname(HOME)
     changed, database = stat(site).st_mtime, f"{place}/entry_points.db"
@@ -233,8 +236,7 @@ def behind():
 
 
 def stop(home):
-    """Take back all that start() of _entrydb_site did. What somebody else has put there meanwhile stays, with
-    the module's own behind it."""
+    """Undo start() of _entrydb_site. An attribute that another program has replaced since is kept."""
     for finder in sys.path_importer_cache.values():
         if hasattr(getattr(finder, "__dict__", {}).get("find_spec"), "entrydb"):
             del finder.find_spec
@@ -258,13 +260,14 @@ exit_is_watched = False
 
 
 def update_at_exit():
-    """All that is needed then is imported now: pip may forbid it later, or uninstall it."""
+    """Register the update of databases after pip. Imports everything now: pip may forbid imports later,
+    or uninstall this package."""
     global exit_is_watched
     if exit_is_watched:
         return
     exit_is_watched = True
     try:
-        submodule("_accelerated")  # pip may ask, too
+        submodule("_accelerated")  # pip may query entry points, too
         update = submodule("_hook").update
     except Exception as error:
         tell_if_verbose(f"entrydb: no database will be updated: {error}")
@@ -273,7 +276,7 @@ def update_at_exit():
 
 
 def tell_if_verbose(message):
-    """pip's own work is done, and its messages are read by programs."""
+    """Print a message only if pip is verbose: programs parse its output."""
     if environ.get("PIP_VERBOSE", "0") != "0" or any(
             each == "--verbose" or each.startswith("-v") for each in sys.argv):
         print(message, file=sys.stderr)

@@ -1,7 +1,7 @@
-"""Questions and the handles that answer them, kept between one question and the next.
+"""Database handles, cached between queries.
 
-One handle, on the sys.path of the last question, is kept for each set of rules. A
-child of fork() opens its own.
+For each set of rules one handle is cached, for the sys.path of the last query. A child of fork()
+opens its own.
 """
 
 import os
@@ -14,8 +14,8 @@ os.register_at_fork(after_in_child=_kept.clear)
 
 
 def item(dictionary, key):
-    """As dictionary.get(key), which takes the dict's lock where Python has no other one: what a
-    thread waits for when another one forks, the child would wait for for ever."""
+    """Return dictionary.get(key), without its lock: in free-threaded Python get() locks the dict, and
+    the child of a fork() in another thread at that moment would wait for that lock forever."""
     try:
         return dictionary[key]
     except KeyError:
@@ -23,7 +23,7 @@ def item(dictionary, key):
 
 
 class Kept(dict):
-    """What was made of each key; where these get too many, all are forgotten."""
+    """A cache of make(key), cleared when it has most items."""
 
     def __init__(self, make, most):
         self.make = make
@@ -37,10 +37,10 @@ class Kept(dict):
 
 
 def database(rules=0):
-    """A handle on sys.path as it is now; None where an entry is not for a database."""
+    """Return a handle for the current sys.path; None if an entry is not a valid str."""
     if type(sys.path) is not list:
         return None
-    path = tuple(sys.path)  # which other threads may change
+    path = tuple(sys.path)  # a copy: other threads may change it
     known = item(_kept, rules)
     if known is not None and known[0] == path and all(map(_is_same, known[0], path)):
         return known[1]
@@ -51,7 +51,7 @@ def database(rules=0):
 
 
 def path_entries():
-    """What all handles have found of theirs."""
+    """Return the path entries of all cached handles."""
     return [each for _, handle in tuple(_kept.values()) for each in handle.path_entries()]
 
 
@@ -64,12 +64,12 @@ def _open(path, rules):
         return None
     try:
         return Database(path, rules, program())
-    except (OSError, ValueError):  # a NUL, a lone surrogate: importlib.metadata knows what to do
+    except (OSError, ValueError):  # a NUL, a lone surrogate: left to importlib.metadata
         return None
 
 
 def program():
-    """Who asks, where a rule about what may be loaded is for one program only."""
+    """Return the name of this program for policy rules of a single program; None if unknown."""
     words = getattr(sys, "argv", None)
     path = words[0] if words and type(words[0]) is str else ""
     name = path.removesuffix("/__main__.py").rpartition("/")[2]  # of python -m PACKAGE
@@ -77,11 +77,11 @@ def program():
 
 
 def split(params):
-    """(group, name, what else must be compared) of the parameters of entry_points().
+    """Return (group, name, parameters still to be compared) for the parameters of entry_points().
 
     importlib.metadata compares in the order of the keywords and stops at the first difference. So
-    what is asked of the database are the exact strings at the front, and no more. The
-    group is False where the database cannot be asked at all.
+    only the leading group and name of type str are passed to the database. The group is False if the
+    database cannot answer at all.
     """
     group = name = None
     for key, value in params.items():
@@ -99,12 +99,12 @@ def split(params):
 
 
 def finders():
-    """The finders of sys.meta_path that importlib.metadata would ask for distributions."""
+    """Return the finders of sys.meta_path that find distributions."""
     return [finder for finder in sys.meta_path if getattr(finder, "find_distributions", None)]
 
 
 def is_standard_finder(finder):
-    """PathFinder as the interpreter has brought it along."""
+    """Return True for the interpreter's unmodified PathFinder."""
     home = item(sys.modules, "_frozen_importlib_external")
     if home is None or finder is not item(vars(home), "PathFinder"):
         return False

@@ -1,4 +1,4 @@
-"""entrydb.entry_points(): the newest interface of importlib.metadata, without importing it."""
+"""entrydb.entry_points(): the newest interface of importlib.metadata, without importing that."""
 
 import sys
 
@@ -9,7 +9,7 @@ _INVALID = "Invalid object reference"
 
 
 class _Located:
-    """Where the metadata of a distribution is; the distribution itself is made on demand."""
+    """The location of a distribution's metadata; the distribution object is made on demand."""
 
     __slots__ = ("path", "file", "made")
 
@@ -22,14 +22,14 @@ class _Located:
         return _Located, (self.path, self.file)
 
     def distribution(self):
-        if self.made is None:  # one for all its entry points, as in importlib.metadata
+        if self.made is None:  # shared by all its entry points, as in importlib.metadata
             from . import _metadata_module
             self.made = _metadata_module.maker().locator()(self.path, self.file)
         return self.made
 
 
 def _parse(value):
-    """(module, attr or None, extras) of a value."""
+    """Return (module, attr or None, extras) of a value."""
     module, colon, attr = value.partition(":")
     if _is_dotted(module) and (_is_dotted(attr) if colon else not attr):
         return module, attr or None, []
@@ -37,7 +37,7 @@ def _parse(value):
 
 
 def _is_dotted(text):
-    """Nothing but ASCII identifiers and dots: so plain that no pattern is needed."""
+    """Return True for ASCII identifiers joined by dots, which need no regular expression."""
     return text.isascii() and text.replace(".", "_").isidentifier()
 
 
@@ -51,7 +51,7 @@ def _parse_rest(value):
 
 
 class EntryPoint:
-    """An entry point: immutable, equal to another of the same name, value and group."""
+    """An immutable entry point; equal if name, value and group are equal."""
 
     def __init__(self, name, value, group):
         vars(self).update(name=name, value=value, group=group, dist=None)
@@ -62,7 +62,7 @@ class EntryPoint:
 
     @property
     def dist(self):
-        """The distribution, an object of importlib.metadata's."""
+        """The distribution, an object of importlib.metadata."""
         dist = vars(self)["dist"]
         if type(dist) is _Located:
             dist = dist.distribution()
@@ -74,7 +74,7 @@ class EntryPoint:
     extras = property(lambda self: _parse(self.value)[2])
 
     def load(self):
-        """Import the module and return what the value names in it."""
+        """Import the module and return the object that the value names."""
         name, attr, _ = _parse(self.value)
         found = _import(name)
         for part in (attr or "").split("."):
@@ -83,7 +83,7 @@ class EntryPoint:
         return found
 
     def matches(self, **params):
-        """Are these attributes equal to these values?"""
+        """Return True if the attributes have these values."""
         if "dist" in params:
             raise ValueError('"dist" is not suitable for matching; select from the '
                              "entry_points of a distribution instead")
@@ -122,7 +122,7 @@ class EntryPoints(tuple):
     __slots__ = ()
 
     def __getitem__(self, name):
-        """The first entry point of that name."""
+        """Return the first entry point of that name."""
         for each in self:
             if each.matches(name=name):
                 return each
@@ -132,7 +132,7 @@ class EntryPoints(tuple):
         return f"{self.__class__.__name__}({tuple(self)!r})"
 
     def select(self, **params):
-        """Those that match."""
+        """Return the matching entry points."""
         return EntryPoints(each for each in self if each.matches(**params))
 
     names = property(lambda self: {each.name for each in self})
@@ -140,14 +140,14 @@ class EntryPoints(tuple):
 
 
 def entry_points(**params):
-    """The entry points of all distributions on sys.path, or those that match: what
-    importlib.metadata.entry_points(**params) answers, in the order of discovery."""
+    """Return the entry points of all distributions on sys.path, or the matching ones: the same as
+    importlib.metadata.entry_points(**params), in the order of discovery."""
     found = _from_database(params)
-    return _from_importlib_metadata(params) if found is None else found  # obedient, both of them
+    return _from_importlib_metadata(params) if found is None else found  # both apply the policy rules
 
 
 def version(name):
-    """What importlib.metadata.version(name) answers."""
+    """Return importlib.metadata.version(name)."""
     handle = _database() if type(name) is str and name else None
     found = handle and handle.find(name)
     headers = found and _native.headers(found[1])
@@ -168,7 +168,7 @@ def _from_database(params):
 
 
 def _database():
-    """A handle, where it is known whose distributions would answer."""
+    """Return a handle; None unless the only finder of distributions is a known one."""
     found = finders()
     if len(found) != 1:
         return None
@@ -180,7 +180,7 @@ def _database():
 
 
 def _if_all_parse(handle, parses):
-    """Where importlib.metadata parses every value, it fails if one cannot be parsed."""
+    """Return the handle; None if importlib.metadata would fail on a value that cannot be parsed."""
     return handle if handle and (not parses or handle.all_parse()) else None
 
 
@@ -190,6 +190,6 @@ def _from_importlib_metadata(params):
                         for each in _metadata_module.entry_points(params))
     try:
         from . import _policy
-    except ImportError:  # a program has taken away what imports: nothing can be loaded either
+    except ImportError:  # the import system is disabled: nothing can be loaded either
         return found
     return _policy.obey(found)

@@ -1,9 +1,9 @@
-"""The environments in which the acceleration is switched on and off.
+"""Switches the acceleration of an environment on and off.
 
-Switched on, a site directory holds sitecustomize.py, which Python imports at each start. There can
-only be one: where another one is found, it holds entrydb.pth instead, which takes longer, and
-entrydb.start, which Python 3.15 and later run in its place. All are listed in the distribution's
-RECORD, so that uninstalling entrydb removes them.
+While it is on, the site directory contains sitecustomize.py, which Python imports at each start.
+Python imports only one module of that name: if there is another one, the site directory contains
+entrydb.pth instead, which is slower, and entrydb.start, which Python 3.15 and later use in its place.
+All are listed in the distribution's RECORD, so that uninstalling entrydb removes them.
 """
 
 import base64
@@ -19,18 +19,18 @@ from importlib.machinery import PathFinder
 from . import _files, _program
 
 MODULE = "_entrydb_site.py"
-# What a process imports that is accelerated, or installs.
+# Modules that an accelerated process, or pip, imports.
 LOADED = (MODULE, "_entrydb_replacement.py", *(f"entrydb/{name}.py" for name in (
     "_connecting", "_accelerated", "_databases", "_metadata_module", "_hook", "_program", "_refresh")))
 
-# Run twice in a virtual environment, so it compiles the rest once; and maybe where the module is gone
-# or damaged: site would print six lines at each start.
+# site runs it twice in a virtual environment: the second time only the first condition is evaluated.
+# Exceptions are caught, since site would print six lines at each start if the module is missing.
 PTH_TEXT = ('import sys; "_entrydb_site" in sys.modules or exec("try: __import__'
             '(\'_entrydb_site\').{}()\\nexcept Exception: pass")\n')
 START_TEXT = "_entrydb_site:{}\n"
 FILES = {"entrydb.start": START_TEXT, "entrydb.pth": PTH_TEXT}
 
-# The same in one file, which begins with the module itself: one import less.
+# The same in a single file that begins with the module's source, which saves an import.
 SITECUSTOMIZE = "sitecustomize.py"
 SITECUSTOMIZE_PARTS = (MODULE, "entrydb/_sitecustomize.py")
 SITECUSTOMIZE_SIGN = "# Written by 'python -m entrydb on'; 'off' takes it away.\n"
@@ -40,17 +40,17 @@ COULD_NOT = 3
 
 
 class Refused(Exception):
-    """This process is not to do it; the message says why."""
+    """The process must not change the environment; the message says why."""
 
 
 class Environment:
-    """The site directory that this package is installed in. on(), off() and status() print what
-    they have done or found, or why they could not, and return an exit status."""
+    """The site directory that this package is installed in. on(), off() and status() print their
+    result or the reason of a failure, and return an exit status."""
 
     def __init__(self):
-        """place: what is updated, a prefix or the site directory; directory: a descriptor;
-        is_read: Python runs the .pth files that are there."""
-        package = os.path.dirname(os.path.abspath(__file__))  # its files may be links: uv's, to a cache
+        """Set place: the prefix or site directory to be updated; directory: a descriptor; is_read:
+        whether Python runs .pth files of the site directory."""
+        package = os.path.dirname(os.path.abspath(__file__))  # its files may be links: uv links them to a cache
         self.path = os.path.realpath(os.path.dirname(package))
         prefix = os.path.realpath(sys.prefix)
         inside = os.path.commonpath([self.path, prefix]) == prefix
@@ -64,7 +64,7 @@ class Environment:
         return _files.exists(self.directory, "entrydb.pth") or self.has_sitecustomize()
 
     def has_sitecustomize(self):
-        """One of ours: anybody may have put another one in its place."""
+        """Return True if sitecustomize.py was written by entrydb."""
         try:
             text = _files.read(self.directory, SITECUSTOMIZE)
         except OSError:
@@ -95,7 +95,7 @@ class Environment:
         return COULD_NOT
 
     def _check_owner(self, verb):
-        """Nobody's rights are lent: whoever owns it changes it."""
+        """Raise Refused unless the effective user owns the site directory."""
         owner = os.fstat(self.directory)
         uid, gid = owner.st_uid, owner.st_gid
         if uid == os.geteuid():
@@ -115,7 +115,7 @@ class Environment:
         return self._update()
 
     def _files_of_start(self, function):
-        """The files, with their texts, by which it is on."""
+        """Return the files, name to text, that switch it on."""
         if not self.is_read:
             raise Refused("Python runs no .pth file of this directory; a program can call "
                           "entrydb.accelerate() itself")
@@ -126,7 +126,7 @@ class Environment:
         return {SITECUSTOMIZE: text.replace(".start_refreshing()", f".{function}()")}
 
     def _has_other_sitecustomize(self):
-        """Would Python find one that hides ours, or is hidden by it?"""
+        """Return True if Python would find another sitecustomize.py, in front of ours or behind it."""
         found = PathFinder.find_spec("sitecustomize", _program.site_path())
         if found and os.path.realpath(os.path.dirname(found.origin or "")) != self.path:
             return True
@@ -139,7 +139,7 @@ class Environment:
         return 0
 
     def _remove_but(self, files):
-        """What it was, or is, switched on by."""
+        """Remove the other files that switch it on."""
         ours = [*FILES, *([SITECUSTOMIZE] if self.has_sitecustomize() else [])]
         for name in ours:
             if name not in files:
@@ -153,8 +153,8 @@ class Environment:
                                    "directories are read for each answer")
 
     def _compile(self, names):
-        """Now, since the first start would change the times of the site directory. Another version
-        of Python compiles it for itself."""
+        """Compile modules. Otherwise the first start would, and change the times of the site directory.
+        Skipped if the site directory belongs to another version of Python."""
         free_threaded = "t" if "t" in sys.abiflags else ""
         if f"/python{_program.rules()}{free_threaded}/" not in f"{self.path}/":
             return
@@ -166,10 +166,10 @@ class Environment:
                 py_compile.compile(f"{here}/{name}", f"{here}/{compiled}", f"{self.path}/{name}",
                                    quiet=2)
             except OSError:
-                pass  # slower, and no worse
+                pass  # only slower
 
     def _record(self, files):
-        """Of ours, RECORD lists these files and no others."""
+        """Make RECORD list exactly these of the files that switch it on."""
         for name in os.listdir(self.directory):
             if not (name.startswith("entrydb-") and name.endswith(".dist-info")
                     and stat.S_ISDIR(os.lstat(name, dir_fd=self.directory).st_mode)):
@@ -178,13 +178,13 @@ class Environment:
             try:
                 _list_in_record(info, files)
             except FileNotFoundError:
-                pass  # as a distribution's package has it, whose own files these are
+                pass  # no RECORD, as in packages of Linux distributions
             finally:
                 os.close(info)
 
 
 def _list_in_record(info, files):
-    """Not for somebody who may write to the site directory, and has made it all lead elsewhere."""
+    """Update RECORD, unless another user has replaced the directory or RECORD is not a regular file."""
     if os.fstat(info).st_uid != os.geteuid() \
             or not stat.S_ISREG(os.lstat("RECORD", dir_fd=info).st_mode):
         return

@@ -1,20 +1,20 @@
-"""Files in directories that others may write to as well.
+"""Files in directories that other users may write to as well.
 
-A directory is opened once and used by its descriptor, so that nobody can put another one,
-or a link, in its place meanwhile.
+A directory is opened once and used by its descriptor, so that replacing it, for instance by a
+symbolic link, has no effect.
 """
 
 import os
 import re
 import stat
 
-# What a terminal must not have as it is: db/base/escape.h.
+# Characters that are escaped for terminals, as in db/base/escape.h.
 _CONTROLS = re.compile("[\\\\\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
                        "\ud800-\udfff]")
 
 
 def printable(name):
-    """A name that anybody may have chosen, escaped for people as the program does it."""
+    """Return an untrusted name, escaped for terminals like in the program."""
     return _CONTROLS.sub(_escaped, name)
 
 
@@ -22,12 +22,12 @@ def _escaped(found):
     code = ord(found[0])
     if code == ord("\\"):
         return r"\\"
-    is_byte = 0xdc80 <= code <= 0xdcff  # that is not part of UTF-8
+    is_byte = 0xdc80 <= code <= 0xdcff  # a byte that is not valid UTF-8
     return f"\\x{code & 0xff:02x}" if code < 0x80 or is_byte else f"\\u{code:04x}"
 
 
 def open_directory(name, parent=None):
-    """Its descriptor; a symbolic link is refused."""
+    """Return a descriptor of a directory; OSError for a symbolic link."""
     return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
 
 
@@ -40,12 +40,12 @@ def exists(directory, name):
 
 
 def mode(directory, name):
-    """Its permissions, without those to execute."""
+    """Return the permissions of a file, without those to execute."""
     return stat.S_IMODE(os.stat(name, dir_fd=directory).st_mode) & 0o666
 
 
 def read(directory, name):
-    """The text of a regular file; FileNotFoundError for anything else."""
+    """Return the text of a regular file; FileNotFoundError for other types."""
     file = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=directory)
     with open(file, encoding="utf-8", errors="surrogateescape", newline="") as stream:
         if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -54,7 +54,7 @@ def read(directory, name):
 
 
 def replace(directory, name, text, permissions=0o644):
-    """Write a file, whole or not at all: an interpreter may start meanwhile."""
+    """Replace a file atomically, since an interpreter may start at any time."""
     temporary = f".{name}.{os.urandom(6).hex()}"
     try:
         _create(directory, temporary, text, permissions)
@@ -78,7 +78,7 @@ def _create(directory, name, text, permissions):
 
 
 def remove(directory, name):
-    """If it is there; of a link, the link."""
+    """Remove a file, or a symbolic link itself, if it exists."""
     try:
         os.unlink(name, dir_fd=directory)
     except FileNotFoundError:

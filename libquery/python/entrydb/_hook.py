@@ -1,9 +1,8 @@
-"""After pip: bring the databases of what it has changed up to date.
+"""The hook of pip: updates the databases of the environments that pip has changed.
 
-Called at the exit of a pip that has imported its command install or uninstall. It
-never raises, and a failure of the update changes nothing of pip's exit status. Nothing
-is imported by then: pip from 26.3 on refuses what is imported once its installation has
-begun, and what it has just uninstalled is gone.
+Called at the exit of a pip process that has imported the command install or uninstall. It never
+raises, and a failed update does not change pip's exit status. Nothing is imported here: pip 26.3 and
+later refuses imports once an installation has begun, and pip may have uninstalled the modules.
 """
 
 import os
@@ -15,15 +14,15 @@ from . import _program
 
 _DIRECTORIES = ("--target", "-t", "--prefix", "--root")
 _DATABASE = "var/lib/entrydb/entry_points.db"
-_OF_A_BUILD = "pip-build-env-"  # pip runs itself to furnish one; it is gone soon
+_OF_A_BUILD = "pip-build-env-"  # pip runs itself for a temporary build environment
 
 
 def update(tell):
-    """tell: is given a message where it fails."""
+    """Update the databases; tell: called with a message if that fails."""
     if any(_OF_A_BUILD in argument for argument in sys.argv):
         return
     places = changed(sys.argv)
-    if not os.path.exists(__file__):  # it is this package that pip has just uninstalled
+    if not os.path.exists(__file__):  # pip has just uninstalled this package
         for file in (f"{place}/{_DATABASE}" for place in places):
             if os.path.exists(file):
                 print(f"entrydb: {file} stays, and nothing updates it any more; to remove it: "
@@ -38,7 +37,7 @@ def update(tell):
 
 
 def changed(arguments):
-    """The environments and directories in which that pip may have changed something."""
+    """Return the environments and directories that pip with these arguments may have changed."""
     found = [sys.prefix]
     if site.ENABLE_USER_SITE and os.path.isdir(site.getuserbase()):
         found.append(site.getuserbase())
@@ -51,5 +50,5 @@ def changed(arguments):
 
 
 def _is_staging(option, place):
-    """What a distribution's package is built from, say: no database is begun in there."""
+    """Return True for a staging directory, as used to build packages: no database is created there."""
     return option in ("--prefix", "--root") and not os.path.exists(f"{place}/{_DATABASE}")

@@ -1,14 +1,13 @@
-"""Which importlib.metadata is this, and is it still what it was?
+"""Recognises the version of a metadata module, and modifications of it.
 
-Its rules of order and shadowing, and its classes, changed from release to release,
-and a program may replace any part of it. So a module is recognised by the functions
-that make its answers, by the names that each of them uses: known ones stand in the
-table below. What is not in it is left alone.
+Its rules of order and shadowing, and its classes, differ between releases, and a program may replace
+any part of it. So a module is recognised by a digest of the functions that make its answers: of the
+names that each of them uses. The table below lists the known ones; other modules are left unchanged.
 
-No state of the module is believed to be its own because it was met first: a function is
-its own if its code was loaded from the module's directory and runs in its namespace,
-which nobody's wrapper does (see native/recognize.c). Whether what was found so has changed is seen
-before each answer (see native/parts.c); of the rest of Python, what the answer would be read with.
+The state at first use is not assumed to be unmodified: a function counts as original if its code was
+loaded from the module's file and its globals are the module's namespace, which no wrapper can imitate
+(see native/recognize.c). Before each answer, changes since then are detected (see native/parts.c),
+also in the parts of the standard library that read the files.
 """
 
 import os
@@ -18,12 +17,11 @@ from operator import attrgetter
 from . import _native
 from ._databases import Kept, finders, is_standard_finder, item
 
-PATH_ENTRIES_MAX = 64  # whose paths are kept
-PATHS_MAX = 1024       # of one of them
+PATH_ENTRIES_MAX = 64  # path entries whose paths are cached
+PATHS_MAX = 1024       # paths of one path entry
 
-# Digest of the parts -> the rules by which they answer. Each line was compared with the
-# module itself by the differential test. Left out are importlib_metadata 9.1 and 10.0,
-# which sort the directory.
+# Digest -> the rules of its answers. The differential test has compared each line with the module
+# itself. importlib_metadata 9.1 and 10.0 are not supported: they sort the directory.
 _KNOWN = {
     0xc5385507234123d9: 0,                # CPython 3.10
     0xbc1335fcfd622cdd: 0,                # CPython 3.11
@@ -45,16 +43,16 @@ _KNOWN = {
     0xd0c0b052a81ca7b7: _native.IM_10_1,  # 10.2
 }
 
-# Those that parse each value when its object is made: where one cannot be, every call fails.
+# Modules that parse each value when its object is made: every call fails if one is invalid.
 _PARSING = frozenset((
     0x40d9e224b655de70, 0xe06d791400e38abf, 0x77bf904aeaa83b48, 0x680541e039084313,
     0xfc4da4f51f824644, 0xb9befc09786976a7,
 ))
 
 
-FIRST, WITH_METADATA = 1, 2  # which of several distributions of one name is found
+FIRST, WITH_METADATA = 1, 2  # among several distributions of one name: the one that is found
 
-# Digest of what finds a distribution by its name -> one of these.
+# Digest of the functions that find a distribution by its name -> one of these.
 _FINDING = {
     0x9c13837deeb2a914: FIRST,          # CPython 3.10
     0x8c4f30277256c3ca: FIRST,          # 3.11
@@ -70,28 +68,27 @@ _FINDING = {
 
 
 class MetadataModule:
-    """A metadata module: how its objects are made; if it was recognised, by which rules it
-    answers, and what it was then."""
+    """A metadata module: its classes and, if it was recognised, the rules of its answers."""
 
     def __init__(self, module, digest=0, naming=0, unchanged=None, names=None):
-        """unchanged: has nobody replaced a part of the module, or what it reads the disk with?"""
+        """unchanged: a function that returns False after a change of the module or the functions it uses."""
         names = names or vars(module)
         self.module = module
         self.rules = _KNOWN.get(digest, 0)
         self.parses = digest in _PARSING
-        self.finds = _FINDING.get(naming)  # a distribution by its name: which one?
+        self.finds = _FINDING.get(naming)  # which distribution of a name: FIRST, WITH_METADATA or None
         self.unchanged = unchanged
         self.EntryPoint = names["EntryPoint"]
         self.EntryPoints = names["EntryPoints"]
         self.PathDistribution = names["PathDistribution"]
         self.FastPath = names["FastPath"]
         self.Path = names["pathlib"].Path
-        self.path_type = names["pathlib"].PosixPath  # what Path() makes; no question asks it here
+        self.path_type = names["pathlib"].PosixPath  # the type of Path()'s result
         self.groups = names.get("SelectableGroups")
         self.paths = no_paths(self.Path)
 
     def locator(self):
-        """A function from a path entry and the file name of metadata in it to a distribution."""
+        """Return a function that makes a distribution of a path entry and its metadata file."""
         joins = {}
         new, kind = object.__new__, self.PathDistribution
 
@@ -99,30 +96,30 @@ class MetadataModule:
             join = joins.get(path)
             if join is None:
                 join = joins[path] = self.join_in(path)
-            distribution = new(kind)  # what its own __new__ adds is a check of the class
+            distribution = new(kind)  # its own __new__ only checks the class
             distribution._path = join(file)
             return distribution
 
         return locate
 
     def join_in(self, path):
-        """How the module itself gets from a path entry to a file in it."""
+        """Return a function that joins a file to the path entry as the module itself does."""
         if _native.is_directory(path or "."):
             return self.paths[path].__getitem__
         fast = self.FastPath(path)
-        fast.lookup(fast.mtime)  # finds that it is a zip, and how to join paths in it
+        fast.lookup(fast.mtime)  # detects a zip file, and how to join paths in it
         return lambda file: fast.joinpath(file.rpartition("/")[2])
 
 
 def no_paths(make):
-    """By directory, the Path of each file in it, by the file's name; nobody changes a Path."""
+    """Return a cache: directory -> file -> Path. Sharing is safe, since a Path is immutable."""
     return Kept(lambda directory: Kept(lambda file: make(directory, file.rpartition("/")[2]),
                                        PATHS_MAX), PATH_ENTRIES_MAX)
 
 
 def recognise(module, originals, ours):
-    """The MetadataModule, None where its code is not known, or a part of it is not its own; and a
-    function that tells whether all that this rests upon is as it was."""
+    """Return the MetadataModule, or None if its code is unknown or modified; and a function that
+    returns True as long as nothing of this has changed."""
     digest, naming, unchanged, names = _native.recognise(module, originals, ours)
     try:
         known = MetadataModule(module, digest, naming, unchanged, names) if digest in _KNOWN else None
@@ -134,7 +131,7 @@ def recognise(module, originals, ours):
 # --- the modules of this process ---
 
 class Recognition:
-    """What is known of one module, which a program may patch, and may put right again."""
+    """The current MetadataModule of a module that programs may patch and restore."""
 
     def __init__(self, module):
         self.module = module
@@ -143,7 +140,7 @@ class Recognition:
         self.look()
 
     def current(self):
-        """The MetadataModule, if all of it is its own at this moment."""
+        """Return the MetadataModule; None if the module is modified now."""
         known, unchanged = self.seen
         if not unchanged():
             return self.look()
@@ -151,14 +148,14 @@ class Recognition:
         if known is None and not wait:
             return self.look()
         if wait:
-            self.wait = wait - 1  # of what it was: threads that count at once do not get below 0
+            self.wait = wait - 1  # from the local value: concurrent threads cannot get below 0
         return known
 
     def look(self):
-        """A patch that was there before may be gone, and another may be harmless. Where one of the
-        other kind was seen, and no change since, it is looked at ever more rarely."""
+        """Recognise the module again: a patch may be reverted, or harmless. After a failure without
+        changes since, further attempts are increasingly rare."""
         found, _ = self.seen = recognise(self.module, *_replaced(self.module))
-        if found is None:  # what is known stays: it will be that again
+        if found is None:  # self.known stays, for when the patch is reverted
             self.wait = self.pause = min(2 * self.pause + 1, QUESTIONS_WAITED_MAX)
         else:
             self.known = found
@@ -171,7 +168,7 @@ _recognised = {}
 
 
 def _forget_paths():
-    """In a child of fork(): another thread may have been in the middle of adding one."""
+    """In a child of fork(): another thread may have been adding a path."""
     for each in tuple(_recognised.values()):
         if each.known:
             each.known.paths = no_paths(each.known.Path)
@@ -181,7 +178,7 @@ os.register_at_fork(after_in_child=_forget_paths)
 
 
 def _recognition(module):
-    """A module that is loaded again is another one."""
+    """Return the Recognition of a module; a reloaded module gets a new one."""
     found = item(_recognised, module.__name__)
     if found is None or found.module is not module:
         found = _recognised[module.__name__] = Recognition(module)
@@ -189,12 +186,12 @@ def _recognition(module):
 
 
 def current(module):
-    """The MetadataModule of a module that is recognised, and is all its own now; or None."""
+    """Return the MetadataModule of a recognised and currently unmodified module; or None."""
     return _recognition(module).current()
 
 
 def now(module):
-    """The same, looked at however short a time ago that was done in vain."""
+    """The same, without waiting after a failed recognition."""
     seen = _recognised.get(module.__name__)
     found = _recognition(module)
     if found is seen:
@@ -204,22 +201,22 @@ def now(module):
 
 
 def of(module):
-    """The MetadataModule of a module that was recognised, whatever became of it; or None."""
+    """Return the MetadataModule of a module recognised at some time; or None."""
     return _recognition(module).known
 
 
 def _replaced(module):
-    """The parts that acceleration has replaced, and what it has put in their places."""
+    """Return the originals of the parts replaced by entrydb, and the replacements."""
     replacing = sys.modules.get("_entrydb_replacement")
     known, parts, _ = replacing and replacing.replacements.get(module.__name__) or (None, {}, None)
     if known is not module:
         return {}, ()
-    parts = tuple(parts.items())  # to which another thread may add
+    parts = tuple(parts.items())  # a copy: another thread may add to it
     return {place: theirs for place, (_, theirs, _) in parts}, tuple(ours for _, (_, _, ours) in parts)
 
 
 def maker():
-    """The MetadataModule whose distributions importlib.metadata would answer with."""
+    """Return the MetadataModule whose distributions importlib.metadata would return."""
     import importlib.metadata
     found = [provider(finder) for finder in finders()]
     if len(found) == 1 and found[0]:
@@ -228,7 +225,7 @@ def maker():
 
 
 def entry_points(params):
-    """What importlib.metadata answers, in the order of discovery: older versions sort by group."""
+    """Return importlib.metadata's answer in the order of discovery: older versions sort by group."""
     import importlib.metadata as module
     if hasattr(module, "SelectableGroups"):
         unique = module.unique_everseen(module.distributions(), key=attrgetter("_normalized_name"))
@@ -239,7 +236,7 @@ def entry_points(params):
 
 
 def home_of(finder):
-    """The module that a finder of distributions belongs to; None if unknown, or not imported."""
+    """Return the module that a finder of distributions belongs to; None if unknown or not imported."""
     if is_standard_finder(finder):
         return item(sys.modules, "importlib.metadata")
     module = item(sys.modules, "importlib_metadata")
@@ -248,6 +245,6 @@ def home_of(finder):
 
 
 def provider(finder):
-    """Its MetadataModule; None if it is not known."""
+    """Return the MetadataModule of a finder; None if unknown."""
     module = home_of(finder)
     return module and of(module)

@@ -1,8 +1,7 @@
-"""The rules about what may be loaded (entrydb(1)), over answers that come from importlib.metadata.
+"""Applies the policy rules (entrydb(1), POLICY) to answers of importlib.metadata.
 
-What a database answers is without what they forbid already. A file of rules that cannot
-be read or believed forbids nothing here: a program does not lose its plugins because of
-that, it is warned.
+Answers from a database are already filtered. A policy file that cannot be read or is not trusted
+forbids nothing here: the program keeps its plugins and gets a warning.
 """
 
 import sys
@@ -13,7 +12,7 @@ from ._native import Database
 
 
 def has_rules():
-    """Is there any? Without one, nothing differs from importlib.metadata."""
+    """Return True if there are policy rules."""
     try:
         return _handle().has_policy()
     except (OSError, ValueError) as error:
@@ -27,17 +26,17 @@ def _warn(error):
 
 
 def obey(found):
-    """The same without what is forbidden, of the same class."""
+    """Return the allowed ones, in a collection of the same class."""
     return _without(found, _handle()) if has_rules() else found
 
 
 def _handle():
-    """On what of sys.path can have rules."""
+    """Return a handle for sys.path, without invalid entries."""
     return database() or Database(tuple(filter(_is_path, sys.path)), 0, program())
 
 
 def _is_path(entry):
-    """Not what names no file: another object, a NUL, a lone surrogate."""
+    """Return True for a str without NUL and lone surrogates."""
     try:
         return type(entry) is str and b"\0" not in fsencode(entry)
     except UnicodeEncodeError:
@@ -45,7 +44,7 @@ def _is_path(entry):
 
 
 def _without(found, handle):
-    if isinstance(found, dict):  # by group: CPython 3.10 and 3.11, asked for everything
+    if isinstance(found, dict):  # by group: CPython 3.10 and 3.11 without parameters
         kept = ((group, _without(each, handle)) for group, each in found.items())
         return type(found)((group, each) for group, each in kept if each)
     return type(found)(each for each in found if _is_allowed(each, handle))
@@ -54,11 +53,11 @@ def _without(found, handle):
 def _is_allowed(each, handle):
     dist = getattr(each, "dist", None)
     name = getattr(dist, "_normalized_name", None)
-    place = getattr(getattr(dist, "_path", None), "parent", None)  # the rules of environments are for their own
+    place = getattr(getattr(dist, "_path", None), "parent", None)  # the rules of an environment apply to it only
     try:
         return handle.allowed(each.group, each.name, name, str(place or "/"))[0]
-    except OSError as error:  # an environment's, or the file has gone bad meanwhile
+    except OSError as error:  # of an environment's policy file, or of one changed since has_rules()
         _warn(error)
-    except (ValueError, TypeError):  # no text
+    except (ValueError, TypeError):  # not a str
         pass
     return True

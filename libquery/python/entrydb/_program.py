@@ -1,4 +1,4 @@
-"""The program entrydb that comes with the package, and the script of that name."""
+"""Runs the program entrydb of this package; also the console script of that name."""
 
 import _signal  # signal itself takes longer to import than a small update
 import os
@@ -6,22 +6,21 @@ import sys
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "entrydb")
 
-_IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)  # which the program would inherit
+_IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)  # the program would inherit that
 
-# Commands that look at path entries, the options that name other ones, and all with an argument.
+# Commands that use path entries; options that name other path entries; all options with an argument.
 _ASKING = ("list", "groups", "why", "log")
 _NAMING = ("--path", "--db", "--root")
 _WITH_ARGUMENT = (*_NAMING, "--fresh", "--python", "--hook", "--color")
 
 
 def rules():
-    """This interpreter's rules, for --python."""
+    """Return this interpreter's rules, for --python."""
     return "%d.%d" % sys.version_info[:2]
 
 
 def site_path():
-    """sys.path as a program of this interpreter has it; `python -m` has put the current
-    directory before it."""
+    """Return sys.path without the current directory, which `python -m` puts in front."""
     return sys.path if getattr(sys.flags, "safe_path", False) else sys.path[1:]
 
 
@@ -31,12 +30,12 @@ def restore_signals():
 
 
 def run_beside(*arguments):
-    """Its exit status, less than 0 for a signal. subprocess would take longer to import."""
+    """Run the program and return its exit status, negative for a signal. Importing subprocess is slower."""
     return os.waitstatus_to_exitcode(os.waitpid(_start(arguments, [0]), 0)[1])
 
 
 def start_detached(*arguments):
-    """In a session of its own, with nothing of this process's."""
+    """Start the program in a new session, with standard files on /dev/null."""
     _start(arguments, [0, 1, 2], setsid=True)
 
 
@@ -47,7 +46,7 @@ def _start(arguments, closed, **how):
 
 
 def run(arguments, environment=None):
-    """Replaces this process; returns, with an exit status, only if that fails."""
+    """Replace this process by the program; return an exit status only if that fails."""
     restore_signals()
     try:
         os.execve(PATH, ["entrydb", *arguments], os.environ if environment is None else environment)
@@ -59,7 +58,7 @@ def run(arguments, environment=None):
 
 
 def run_for_interpreter(arguments):
-    """About the path entries of this interpreter, by its rules."""
+    """Run the program for the path entries of this interpreter, by its rules."""
     verb, rest = arguments[0], arguments[1:]
     options = [each.partition("=")[0] for each in rest]
     if verb in _ASKING and not any(each in _NAMING for each in options):
@@ -73,7 +72,7 @@ def run_for_interpreter(arguments):
 
 
 def main():
-    """The script `entrydb`: the program, as in this interpreter's environment when active."""
+    """The script `entrydb`: run the program as if this interpreter's environment were active."""
     arguments = sys.argv[1:]
     if arguments and arguments[0] in ("on", "off"):
         print(f"entrydb: there is no command '{arguments[0]}'; for the acceleration of "

@@ -1,11 +1,11 @@
-"""How sitecustomize.py ends, which begins with _entrydb_site.py: see _environment.py."""
+"""The end of sitecustomize.py, which begins with _entrydb_site.py: see _environment.py."""
 
 import os
 import sys
 
 sys.modules.setdefault("_entrydb_site", sys.modules[__name__]).start_refreshing()
 
-# One that stands behind this one on sys.path is run as if this one were not there.
+# Run the next sitecustomize.py on sys.path, which this one hides.
 home = os.path.dirname(__file__)
 behind = sys.path[sys.path.index(home) + 1:] if home in sys.path else None
 if behind:

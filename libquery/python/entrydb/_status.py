@@ -1,4 +1,4 @@
-"""Does this interpreter answer through the database and, if not, why?"""
+"""Reports whether this interpreter answers from the database and, if not, why."""
 
 import os
 import posix
@@ -7,11 +7,11 @@ import sys
 from . import _files
 
 _MESSAGE_MAX = 500    # bytes
-_NAMES_MAX = 3        # of replaced parts
+_NAMES_MAX = 3        # replaced parts
 
 
 def show(environment):
-    """True if importlib.metadata is accelerated in this process."""
+    """Print the status. Return True if importlib.metadata is accelerated in this process."""
     broken = extension_failure()
     reason = broken or why_not(environment)
     print(f"this interpreter, Python {sys.version.split()[0]}: "
@@ -25,7 +25,7 @@ def show(environment):
 
 
 def unless_few():
-    """Few distributions are read sooner than entrydb is loaded."""
+    """Return a restriction for small environments, which Python reads faster than entrydb is loaded."""
     from . import _connecting
     replacing = sys.modules["_entrydb_replacement"]
     count = _connecting.count_distributions(replacing.worth)
@@ -36,7 +36,7 @@ def unless_few():
 
 
 def show_path_entries():
-    """What an answer would be made from, now."""
+    """Print the current source of answers for each path entry."""
     from . import _native, _program
     database = _native.Database(tuple(_program.site_path()))
     database.refresh()
@@ -46,7 +46,7 @@ def show_path_entries():
 
 
 def why_not(environment):
-    """One line; None where the acceleration is at work."""
+    """Return a reason in one line; None if the acceleration works."""
     return not_started(environment) or not_recognised() or others_asked()
 
 
@@ -87,8 +87,7 @@ def not_recognised():
 
 
 def replaced_parts(module):
-    """Names of what did not come with Python, as far as that can be said in a few words. What is
-    recognised, and compared at each question, is more."""
+    """Yield names of replaced functions, for a short message. Recognition checks more than these."""
     import pathlib
     owners = [module, *(each for each in vars(module).values() if isinstance(each, type)
                         and each.__module__ == module.__name__), *pathlib.PosixPath.__mro__[:-1]]
@@ -100,7 +99,7 @@ def replaced_parts(module):
 
 
 def is_foreign(value):
-    """Is it, or what it is a wrapper of, a function of another place than Python's library?"""
+    """Return True for a function, or wrapper of one, from outside of Python's library and entrydb."""
     value = getattr(value, "fget", None) or getattr(value, "__func__", value)
     code = getattr(value, "__code__", None)
     if code is None:
@@ -113,7 +112,7 @@ def is_foreign(value):
 
 
 def others_asked():
-    """Finders of distributions that only importlib.metadata itself can ask."""
+    """Return a message about finders of distributions that entrydb does not know; None if there is none."""
     from . import _databases, _metadata_module
     found = _databases.finders()
     others = {name_of(each): None for each in found if _metadata_module.provider(each) is None}
@@ -131,8 +130,8 @@ def name_of(finder):
 
 
 def extension_failure():
-    """Why the extension cannot be loaded; None if it can. Tried in a child process, since a
-    damaged one may end the process that loads it."""
+    """Return the reason why the extension cannot be loaded; None if it can. Tested in a child process,
+    which a damaged extension may crash."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""A plugin for pytest: entry points that exist for one test, without an installed package.
+"""A pytest plugin: entry points for the duration of one test, without an installed package.
 
     pytest_plugins = ["entrydb.testing"]        # in conftest.py
 
@@ -6,9 +6,9 @@
         entry_point_database.add("torch_dynamo_backends", "mine", "my_module:compile")
         assert "mine" in list_backends()
 
-The entry points are written into the metadata of a distribution in a temporary
-directory, which is put on sys.path and indexed in a database of its own; all of it is
-gone after the test. Whatever looks entry points up finds them, with entrydb or without.
+The entry points are written into the metadata of a distribution in a temporary directory, which
+is put on sys.path and indexed in a separate database; the test's end removes all of it. Every
+look-up of entry points finds them, with or without entrydb.
 """
 
 import importlib
@@ -21,21 +21,21 @@ from . import _files, _program
 
 
 class EntryPointDatabase:
-    """A temporary environment, its site directory on sys.path."""
+    """A temporary environment with its site directory on sys.path."""
 
     def __init__(self, prefix):
         self.prefix = str(prefix)
         self.site = os.path.join(self.prefix, "lib", f"python{_program.rules()}", "site-packages")
-        self.groups = {}  # of each distribution
+        self.groups = {}  # distribution -> group -> name -> value
         os.makedirs(self.site)
 
     def add(self, group, name, value, distribution="entrydb-testing"):
-        """Announce an entry point, in the distribution of that name."""
+        """Add an entry point to the distribution of that name."""
         self.groups.setdefault(distribution, {}).setdefault(group, {})[name] = value
         self._write(distribution)
 
     def remove(self, group, name, distribution="entrydb-testing"):
-        """Take it back; KeyError if it is not there."""
+        """Remove an entry point; KeyError if it does not exist."""
         del self.groups[distribution][group][name]
         self._write(distribution)
 
@@ -68,7 +68,7 @@ def _text(groups):
 
 @pytest.fixture
 def entry_point_database(tmp_path, monkeypatch):
-    """An EntryPointDatabase; its entry points are found first."""
+    """Return an EntryPointDatabase; its entry points are found first."""
     database = EntryPointDatabase(tmp_path / "entrydb")
     monkeypatch.setattr(sys, "path", [database.site, *sys.path])
     return database

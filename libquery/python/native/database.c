@@ -1,9 +1,8 @@
 /*
- * database.c - Database: a handle of libentrydb's on path entries.
+ * database.c - Database: a handle of libentrydb for path entries.
  *
- * It answers with objects of a class that it is given, so that nothing is built
- * twice. Whatever cannot be vouched for is answered by None: then importlib.metadata is
- * asked.
+ * It returns objects of a given class, so that they are built only once. The answer is None where
+ * the library is not sure: then importlib.metadata answers.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -14,14 +13,14 @@
 
 struct database {
 	PyObject_HEAD entrydb *db;
-	pid_t pid;      /* whose handle it is: a child must not touch it */
-	PyObject *kept; /* from a question to (state of the disk, answer) */
+	pid_t pid;      /* the owner of the handle: a child must not use it */
+	PyObject *kept; /* cache: query -> (state of the disk, answer) */
 	atomic_bool asked;
 };
 
-#define KEPT_MAX 256 /* questions */
+#define KEPT_MAX 256 /* queries */
 
-/* --- from a set to what is kept of it --- */
+/* --- conversion of a set --- */
 
 static bool same_distribution(const entrydb_entry_point *a, const entrydb_entry_point *b)
 {
@@ -31,7 +30,7 @@ static bool same_distribution(const entrydb_entry_point *a, const entrydb_entry_
 
 #define ITEM (FIELDS + 2) /* name, value, group, path entry, metadata directory */
 
-/* @before: the one before it, if it is of the same distribution: they share its strings. */
+/* @before: the previous one if it has the same distribution: they share its strings. */
 static bool put_place(PyObject *items, Py_ssize_t at, const entrydb_entry_point *entry_point,
                       const entrydb_entry_point *before)
 {
@@ -49,8 +48,7 @@ static bool put_place(PyObject *items, Py_ssize_t at, const entrydb_entry_point 
 	return path && file;
 }
 
-/* (name, value, group, path entry, metadata directory, name, ...); None where Python would raise.
- */
+/* (name, value, group, path entry, metadata directory, name, ...); None if Python would raise. */
 static PyObject *items_of_set(const entrydb_set *set)
 {
 	size_t count = entrydb_set_count(set);
@@ -74,7 +72,7 @@ static PyObject *items_of_set(const entrydb_set *set)
 	return items;
 }
 
-/* What locate(path, file) gave for the distributions met so far, by file. */
+/* The results of locate(path, file) so far, by file. */
 struct locator {
 	PyObject *locate, *known;
 };
@@ -97,7 +95,7 @@ static PyObject *located(void *payload, PyObject *items, Py_ssize_t at)
 
 /* --- answers --- */
 
-/* Out of memory is raised; any other failure is "not vouched for": *out is a new None. */
+/* Raise MemoryError if out of memory; any other failure means "not sure": None. */
 static PyObject *not_vouched(int code, entrydb_error *error)
 {
 	entrydb_error_clear(error);
@@ -106,7 +104,7 @@ static PyObject *not_vouched(int code, entrydb_error *error)
 	Py_RETURN_NONE;
 }
 
-/* Raise what failed. That entrydb cannot vouch for an answer is not a failure. */
+/* Raise the exception for a failure; OSError by default. */
 static PyObject *raise(int code, entrydb_error *error)
 {
 	if (PyErr_Occurred())
@@ -120,8 +118,8 @@ static PyObject *raise(int code, entrydb_error *error)
 }
 
 /*
- * A str that can be asked for, as UTF-8, into *out; NULL for None. False: no group
- * or name of a database can be equal to it, or an error is set.
+ * Convert a str to UTF-8 in *out; NULL for None. False: no group or name in a database can equal
+ * it, or an error is set.
  */
 static bool text_argument(PyObject *object, const char **out)
 {
@@ -136,7 +134,7 @@ static bool text_argument(PyObject *object, const char **out)
 	return *out && strlen(*out) == (size_t)length;
 }
 
-/* What was answered in that state, a new reference; NULL: it is not known. */
+/* The cached answer for that state, a new reference; NULL: not cached. */
 static PyObject *kept_answer(const struct database *database, PyObject *key,
                              unsigned long long state)
 {
@@ -161,7 +159,7 @@ static bool keep(const struct database *database, PyObject *key, unsigned long l
 	return done;
 }
 
-/* The least that is true of all path entries: as in a database, at one look or after comparing. */
+/* The weakest state of any path entry: fresh, checked or scanned. */
 static int ask_state(entrydb *db, enum entrydb_path_state *least, entrydb_error *error)
 {
 	entrydb_path *path = NULL;
@@ -178,7 +176,7 @@ static int ask_state(entrydb *db, enum entrydb_path_state *least, entrydb_error 
 	return code;
 }
 
-/* What the library is asked, and what is made of its answer: None where Python has to be asked. */
+/* A query of the library and the conversion of its answer; None if Python must answer. */
 struct question {
 	const char *group, *name;
 	int (*ask)(entrydb *db, const char *group, const char *name, entrydb_set **out,
@@ -201,9 +199,9 @@ static PyObject *ask_library(struct database *database, const struct question *q
 }
 
 /*
- * The same, or what was kept under @key in this state of the disk. Where there are rules about what
- * may be loaded nothing is kept: they are another state. Nor is the first answer: what has just
- * been scanned may have to be at each look, and of many processes it is the only one.
+ * The same, with a cache: @key and the state of the disk. With policy rules nothing is cached,
+ * since the state does not include them. Nor is the first answer: it may come from a scan that is
+ * needed again, and many processes make a single query.
  */
 static PyObject *ask(struct database *database, PyObject *key, const struct question *question)
 {
@@ -233,10 +231,10 @@ static PyObject *ask(struct database *database, PyObject *key, const struct ques
 
 PyDoc_STRVAR(select_doc,
              "select(group, name, type, locate, parses=False, /)\n--\n\n"
-             "The entry points of a group and a name (None: any), as a list of\n"
-             "objects of type, whose dist is what locate(path entry, metadata\n"
-             "directory) returns, without those that a rule forbids; None where\n"
-             "importlib.metadata has to be asked. parses: each value when its object is made.");
+             "Return the allowed entry points of a group and a name (None: any), as a list\n"
+             "of objects of type; dist is set to locate(path entry, metadata directory).\n"
+             "None if importlib.metadata must answer. parses: parse each value when its\n"
+             "object is made.");
 
 static PyObject *database_select(PyObject *self, PyObject *arguments)
 {
@@ -266,12 +264,12 @@ static PyObject *database_select(PyObject *self, PyObject *arguments)
 }
 
 PyDoc_STRVAR(refresh_doc, "refresh()\n--\n\n"
-                          "Look at the disk. A number that stays as long as the database has all\n"
-                          "path entries as they are; None where something has to be scanned.");
+                          "Check the disk. Return a number that stays the same while the database\n"
+                          "is fresh for all path entries; None if one has to be scanned.");
 
 /*
- * *indexed: does every path entry stand in a database, unchanged? What had to be compared,
- * since it was carried, say, does so at the second look, unless it has just changed.
+ * *indexed: is a database fresh for every path entry? A path entry that had to be compared, because
+ * it was copied for instance, is fresh at the second check, unless it has just changed.
  */
 static int refresh_indexed(entrydb *db, unsigned long long *number, bool *indexed,
                            entrydb_error *error)
@@ -305,7 +303,7 @@ static PyObject *database_refresh(PyObject *self, PyObject *Py_UNUSED(unused))
 	return PyLong_FromUnsignedLongLong(number);
 }
 
-/* The number grows with each path entry that is answered from elsewhere: none needs to be asked. */
+/* The number changes when the source of any path entry does: their states need no check. */
 bool database_number(PyObject *self, unsigned long long *number)
 {
 	struct database *database = (struct database *)self;
@@ -320,8 +318,8 @@ bool database_number(PyObject *self, unsigned long long *number)
 
 PyDoc_STRVAR(find_doc,
              "find(name, /)\n--\n\n"
-             "(path entry, metadata directory) of the distribution of that name; None where\n"
-             "importlib.metadata has to be asked.");
+             "Return (path entry, metadata directory) of the distribution of that name; None\n"
+             "if importlib.metadata must answer.");
 
 static PyObject *place_of(const entrydb_set *set)
 {
@@ -350,8 +348,8 @@ static PyObject *database_find(PyObject *self, PyObject *name)
 
 PyDoc_STRVAR(survey_doc,
              "survey()\n--\n\n"
-             "Every distribution: a dict from the file name of its metadata to a tuple (name,\n"
-             "value, group, name, value, group, ...), or to None where Python would raise.");
+             "Return all distributions: a dict from the metadata directory to a tuple (name,\n"
+             "value, group, name, value, group, ...), or to None if Python would raise.");
 
 static PyObject *rows_of(const entrydb_distribution *distribution)
 {
@@ -404,7 +402,7 @@ static PyObject *database_survey(PyObject *self, PyObject *Py_UNUSED(unused))
 }
 
 PyDoc_STRVAR(all_parse_doc, "all_parse()\n--\n\n"
-                            "Can the value of every entry point be parsed?");
+                            "Return True if the values of all entry points can be parsed.");
 
 static PyObject *set_parses(const entrydb_set *set)
 {
@@ -423,8 +421,8 @@ static PyObject *database_all_parse(PyObject *self, PyObject *Py_UNUSED(unused))
 }
 
 PyDoc_STRVAR(path_entries_doc, "path_entries()\n--\n\n"
-                               "(path entry, database or None, state, reason) of each path entry,\n"
-                               "as of the last answer.");
+                               "Return (path entry, database or None, state, reason) of each path\n"
+                               "entry, as of the last answer.");
 
 static PyObject *tell_path_entry(const entrydb_path_entry *entry)
 {
@@ -459,8 +457,9 @@ static PyObject *database_path_entries(PyObject *self, PyObject *Py_UNUSED(unuse
 	return list;
 }
 
-PyDoc_STRVAR(allowed_doc, "allowed(group, name, distribution=None, path=None, /)\n--\n\n"
-                          "May this entry point be loaded? (bool, the rule that decided or None).");
+PyDoc_STRVAR(allowed_doc,
+             "allowed(group, name, distribution=None, path=None, /)\n--\n\n"
+             "Return (whether the entry point may be loaded, the deciding rule or None).");
 
 static PyObject *database_allowed(PyObject *self, PyObject *arguments)
 {
@@ -489,7 +488,7 @@ static PyObject *database_allowed(PyObject *self, PyObject *arguments)
 }
 
 PyDoc_STRVAR(has_policy_doc, "has_policy()\n--\n\n"
-                             "Is there any rule about what may be loaded?");
+                             "Return True if there are policy rules.");
 
 static PyObject *database_has_policy(PyObject *self, PyObject *Py_UNUSED(unused))
 {
@@ -504,7 +503,7 @@ static PyObject *database_has_policy(PyObject *self, PyObject *Py_UNUSED(unused)
 
 /* --- opening --- */
 
-/* The path entries as the file system spells them. A NUL inside is refused, with ValueError. */
+/* Open a handle for path entries in the file system encoding. ValueError for an embedded NUL. */
 static int open_path(PyObject *path, const entrydb_options *options, entrydb **out,
                      entrydb_error *error)
 {
@@ -548,7 +547,7 @@ static PyObject *database_new(PyTypeObject *type, PyObject *arguments,
 	                      &options.program))
 		return NULL;
 	options.rules = (enum entrydb_rules)rules;
-	options.omit = ENTRYDB_OMIT_METADATA; /* a distribution is an object that asks for itself */
+	options.omit = ENTRYDB_OMIT_METADATA; /* distribution objects read it on demand */
 	code = open_path(path, &options, &db, &error);
 	if (code < 0)
 		return raise(code, &error);
@@ -565,7 +564,7 @@ static PyObject *database_new(PyTypeObject *type, PyObject *arguments,
 	return (PyObject *)database;
 }
 
-/* In a child, the parent's handle is left alone: another thread may have held its lock. */
+/* A child does not close the parent's handle: another thread may have held its lock. */
 static void database_dealloc(PyObject *self)
 {
 	struct database *database = (struct database *)self;
@@ -594,9 +593,10 @@ static PyMethodDef database_methods[] = {
         {0},
 };
 
-PyDoc_STRVAR(database_doc, "Database(path, rules=0, program=None)\n--\n\n"
-                           "A handle on a tuple of path entries. Threads may share it; a child of\n"
-                           "fork() may not.");
+PyDoc_STRVAR(database_doc,
+             "Database(path, rules=0, program=None)\n--\n\n"
+             "A handle for a tuple of path entries. Thread-safe; unusable in a child\n"
+             "of fork().");
 
 static PyType_Slot database_slots[] = {
         {Py_tp_doc, (void *)database_doc},

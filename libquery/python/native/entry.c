@@ -1,8 +1,8 @@
 /*
  * entry.c - entry points as Python objects.
  *
- * Made as the class itself would make them, without running its Python code: which
- * the package only asks for where it knows the class (see _metadata_module.py).
+ * The objects equal those of the class's own constructor, but its Python code is not run. This is
+ * used only for known classes (see _metadata_module.py).
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ bool maker_init(struct maker *maker, const struct state *state, PyObject *type, 
 	return true;
 }
 
-/* As EntryPoint(name, value, group)._for(dist) of 3.10. */
+/* Equals EntryPoint(name, value, group)._for(dist) of 3.10. */
 static PyObject *make_tuple(const struct maker *maker, PyObject *items, Py_ssize_t at,
                             PyObject *dist)
 {
@@ -37,7 +37,7 @@ static PyObject *make_tuple(const struct maker *maker, PyObject *items, Py_ssize
 	return made;
 }
 
-/* As the class parses its value: its own code, since the result is kept in the object. */
+/* Run the class's own code to parse the value: it stores the result in the object. */
 static bool parse(const struct maker *maker, PyObject *made)
 {
 	PyObject *module = PyObject_GetAttr(made, maker->state->names[MODULE]);
@@ -46,7 +46,7 @@ static bool parse(const struct maker *maker, PyObject *made)
 	return module != NULL;
 }
 
-/* The same since 3.11, where the class forbids the setting of attributes. */
+/* The same for 3.11 and later, whose class forbids setting attributes. */
 static PyObject *make_object(const struct maker *maker, PyObject *items, Py_ssize_t at,
                              PyObject *dist)
 {

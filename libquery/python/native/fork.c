@@ -1,9 +1,9 @@
 /*
- * fork.c - no fork while a thread is in the library.
+ * fork.c - delays fork() while a thread is in the library.
  *
- * Threads are in the library without Python's lock, and may hold one of the library's
- * or of SQLite's; a child that is forked at that moment would wait for it for ever. So
- * fork() waits until they are out, in whichever thread or interpreter they are.
+ * Threads in the library do not hold the GIL, and may hold a lock of the library or of SQLite, for
+ * which a child forked at that moment would wait forever. So fork() waits until all threads of all
+ * interpreters have left the library.
  */
 #include <pthread.h>
 
@@ -16,7 +16,7 @@ static void init_in_library(void)
 {
 	pthread_rwlockattr_t how;
 
-	/* New threads do not keep a fork waiting; musl knows no such kind. */
+	/* A waiting fork() has priority over new threads; musl lacks this kind. */
 	pthread_rwlockattr_init(&how);
 #ifdef __GLIBC__
 	pthread_rwlockattr_setkind_np(&how, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);

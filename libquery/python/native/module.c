@@ -6,32 +6,29 @@
 
 #include "libquery/python/native/native.h"
 
-/* Module slots that the limited API of 3.10 does not know yet; see PyInit__native(). */
+/* Module slots newer than the limited API of 3.10; see PyInit__native(). */
 #define SLOT_MULTIPLE_INTERPRETERS 3 /* since 3.12 */
 #define SLOT_GIL                   4 /* since 3.13 */
 
 PyDoc_STRVAR(
         recognise_doc,
         "recognise(module, originals, ours, /)\n--\n\n"
-        "(digest, digest, same, names) of a metadata module: a number for what its parts do\n"
-        "that answer, or 0 if a part of it, or of what it reads the disk with, is not its own; "
-        "one\n"
-        "for those that find a distribution by its name, or 0; a function that tells whether all\n"
-        "that was looked at is as it was; and a dict of the module's, as seen. originals: a dict\n"
-        "from (class, name) to what acceleration has replaced; ours: a tuple of what it has put "
-        "in.");
+        "Return (digest, naming, same, names) of a metadata module: the digest of its functions\n"
+        "for entry points, or 0 if a part of it, or of its means to read the disk, is foreign;\n"
+        "the digest of its functions that find a distribution by name, or 0; a function that\n"
+        "returns False after a change; and a copy of its namespace. originals: a dict from\n"
+        "(class, name) to the parts replaced by entrydb; ours: a tuple of the replacements.");
 
 PyDoc_STRVAR(
         walker_doc,
         "walker(kind, path_type, EntryPoint, EntryPoints, same, walks, fallback, parses, /)\n--\n\n"
-        "A function from a distribution to its entry points: from walks[directory].find(file), or\n"
-        "from fallback(distribution) where that is None, or the distribution or its _path\n"
-        "are not exactly of these types, or it has other attributes of its own, or same() is\n"
-        "false. parses: each value at once.");
+        "Return a function from a distribution to its entry points. It uses\n"
+        "walks[directory].find(file), or fallback(distribution) if that is None, if the\n"
+        "distribution or its _path is not exactly of these types, if it has further attributes,\n"
+        "or if same() is false. parses: parse each value when its object is made.");
 
-PyDoc_STRVAR(is_directory_doc,
-             "is_directory(path, /)\n--\n\n"
-             "As os.path.isdir(), which a program may have replaced, and tests do.");
+PyDoc_STRVAR(is_directory_doc, "is_directory(path, /)\n--\n\n"
+                               "Like os.path.isdir(), which programs and tests may replace.");
 
 static PyObject *is_directory(PyObject *Py_UNUSED(self), PyObject *path)
 {
@@ -48,7 +45,7 @@ static PyObject *is_directory(PyObject *Py_UNUSED(self), PyObject *path)
 
 PyDoc_STRVAR(headers_doc,
              "headers(file, /)\n--\n\n"
-             "(name, version) of a metadata directory; None where Python has to read.");
+             "Return (name, version) of a metadata directory; None if Python must read it.");
 
 static PyObject *headers(PyObject *Py_UNUSED(self), PyObject *file)
 {
@@ -130,12 +127,12 @@ static void module_free(void *module)
 }
 
 /*
- * All state is the module's own, so each interpreter may have it, and its own lock. An
- * interpreter refuses slots that are newer than itself, and begins after these.
+ * All state is per module, so each interpreter can import it and have its own GIL. An interpreter
+ * refuses slots newer than itself, so the list begins after those.
  */
 static PyModuleDef_Slot slots[] = {
         {SLOT_GIL, (void *)1 /* not used */},
-        {SLOT_MULTIPLE_INTERPRETERS, (void *)2 /* each with a lock of its own */},
+        {SLOT_MULTIPLE_INTERPRETERS, (void *)2 /* with a GIL each */},
         {Py_mod_exec, (void *)module_exec},
         {0, NULL},
 };

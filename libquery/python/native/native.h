@@ -1,16 +1,16 @@
 /*
- * native.h - the extension of the package: what its files share.
+ * native.h - shared declarations of the extension module.
  *
- *     module.c    the module entrydb._native, and what is its own in each interpreter
- *     database.c  Database: a handle of libentrydb's on path entries
+ *     module.c    the module entrydb._native and its state in each interpreter
+ *     database.c  Database: a handle of libentrydb for path entries
  *     walker.c    the property entry_points of importlib.metadata's distributions
- *     entry.c     entry points of a class that is given
- *     parts.c     whether a metadata module is still what it was
- *     recognize.c which metadata module is this, and is all of it its own?
- *     fork.c      threads in the library, and forks
+ *     entry.c     entry points as objects of a given class
+ *     parts.c     detects changes of a metadata module
+ *     recognize.c identifies a metadata module and detects foreign code in it
+ *     fork.c      delays fork() while threads are in the library
  *
- * Uses the limited API of CPython 3.10, so that one file serves all versions; only those that
- * are free-threaded get one each: Py_GIL_DISABLED.
+ * Uses the limited API of CPython 3.10: one build serves all versions. Only free-threaded versions
+ * (Py_GIL_DISABLED) need a build each.
  */
 #ifndef LIBQUERY_PYTHON_NATIVE_NATIVE_H
 #define LIBQUERY_PYTHON_NATIVE_NATIVE_H
@@ -22,13 +22,13 @@
 
 #include "libquery/entrydb.h"
 
-/* The attributes of an entry point, of a distribution and a path, and of a Walk. */
+/* Names of attributes of entry points, distributions, paths and Walk. */
 enum name { NAME, VALUE, GROUP, DIST, MODULE, PATH, TEXT, FIND, VIEW, NAMES };
 
-/* Of the module, in one interpreter. */
+/* The module's state in one interpreter. */
 struct state {
 	PyTypeObject *database;
-	int watcher;            /* of dicts; see parts.c */
+	int watcher;            /* dict watcher; see parts.c */
 	PyObject *names[NAMES]; /* interned */
 };
 
@@ -42,46 +42,44 @@ struct maker {
 	PyTypeObject *type;
 	newfunc construct;
 	bool is_tuple; /* a named tuple, as in 3.10; else its instances have a __dict__ */
-	bool parses;   /* each value when it is made, as some versions do, and raises what that does
-	                */
+	bool parses;   /* parse each value, and raise on an invalid one, as some versions do */
 };
 
 /* False, with an error set, if @type is not a class. */
 bool maker_init(struct maker *maker, const struct state *state, PyObject *type, bool parses);
 
-#define FIELDS 3 /* of an entry point: name, value, group */
+#define FIELDS 3 /* fields of an entry point: name, value, group */
 
 /*
- * Put these fields into a new tuple; false with an error set. Neighbours in a group share one
- * object, as in importlib.metadata: those of @before, which may be NULL, are @step items before.
+ * Put the fields of an entry point into a new tuple; false with an error set. Neighbours in a group
+ * share its string, as in importlib.metadata: the fields of @before (or NULL) are @step items
+ * before.
  */
 bool put_fields(PyObject *items, Py_ssize_t at, const entrydb_entry_point *entry_point,
                 const entrydb_entry_point *before, Py_ssize_t step);
 
-/* The distribution of the entry point whose fields begin at @at, borrowed; NULL with an error set.
- */
+/* The distribution of the entry point with fields at @at, borrowed; NULL with an error set. */
 typedef PyObject *dist_of(void *payload, PyObject *items, Py_ssize_t at);
 
-/* A list of entry points: of every @step items the first are the fields of one. */
+/* Make a list of entry points; the fields of one begin at every @step-th item. */
 PyObject *make_all(const struct maker *maker, PyObject *items, Py_ssize_t step, dist_of *find,
                    void *payload);
 
 /* --- database.c --- */
 
 /*
- * Look at the disk: the number of what is known of it, as Database.refresh() tells it, or another
- * one where that would tell none. False on failure; no error is set.
+ * Check the disk. *number is that of Database.refresh(), or a different one where refresh() returns
+ * None. False on failure; no error is set.
  */
 bool database_number(PyObject *database, unsigned long long *number);
 
 /*
- * What a dict has under a key, a new reference; NULL where it has nothing, or with an error set.
- * Without Python's lock a borrowed one can be freed by another thread before it is looked at:
- * so those are for dicts that no other thread can get at.
+ * A new reference to the dict's value for a key; NULL if there is none, or with an error set.
+ * Without the GIL another thread could free a borrowed one: borrow only from dicts of this thread.
  */
 static inline PyObject *item_of(PyObject *dict, PyObject *key)
 {
-#ifdef Py_GIL_DISABLED /* what the limited API has not */
+#ifdef Py_GIL_DISABLED /* not in the limited API */
 	PyObject *found;
 
 	PyDict_GetItemRef(dict, key, &found);
@@ -97,29 +95,28 @@ PyObject *recognise(PyObject *self, PyObject *arguments); /* see recognise_doc i
 
 /* --- parts.c --- */
 
-/* Of CPython since ever, and not in the headers of the limited API. */
+/* Exported by all versions, but not declared in the limited API. */
 extern PyTypeObject PyFunction_Type, PyCell_Type;
 
-/* 12 for Python 3.12: of the interpreter that runs. */
+/* The minor version of the running interpreter: 12 for Python 3.12. */
 long minor_version(void);
 
-/* A watcher of dicts, for one interpreter; -1: there is none. */
+/* Create a dict watcher for one interpreter; -1 on failure. */
 int watch_begin(void);
 
-/* From now on; false: what happens to it will not be known. */
+/* Watch a dict from now on; false on failure. */
 bool watch_dict(int watcher, PyObject *dict);
 
-/* The number of the last change of any dict that is watched. */
+/* The number of the last change of any watched dict. */
 unsigned long long last_change(void);
 
-/* Put what no dict tells of a function, or of a class that is not built in, into the dict @pins. */
+/* Record the code of a function, or the bases of a heap type, in the dict @pins. */
 bool pin(PyObject *pins, PyObject *owner);
 
-/* A function without arguments: since that change, are these dicts, all watched, and what is
- * pinned as they were? */
+/* Make a function without arguments: have the (watched) dicts and pins not changed since? */
 PyObject *make_same(PyObject *dicts, PyObject *pins, unsigned long long since);
 
-/* The same, of the self of that function. No error is set. */
+/* The same for the self of that function. No error is set. */
 bool all_same(PyObject *self);
 
 /* --- walker.c --- */
@@ -128,14 +125,14 @@ PyObject *walker(PyObject *module, PyObject *arguments); /* see walker_doc in mo
 
 /* --- fork.c --- */
 
-/* Once in a process. */
+/* Register the fork handlers, once in a process. */
 void watch_forks(void);
 
-/* Around each call of the library, without Python's lock: a scan may take long. */
+/* Around each library call: release the GIL, since a scan may take long. */
 PyThreadState *enter_library(void);
 void leave_library(PyThreadState *thread);
 
-/* The same, for what is short, with Python's lock held. */
+/* The same for short calls, with the GIL held. */
 void hold_forks(void);
 void release_forks(void);
 

@@ -1,18 +1,19 @@
 /*
- * parts.c - is a metadata module still what it was?
+ * parts.c - detects changes of a metadata module.
  *
- * Asked before each answer, and as often as there are distributions by whoever walks over all. All
- * that was looked at stands in dicts, and CPython can tell whether one has changed: since 3.12 it
- * calls whoever watches a dict; before, each dict had the number of its last change (PEP 509),
- * and numbers only grew. Neither is in the limited API: so both are asked for as they may be
- * there, and where nothing is, or all watchers are taken, no module is known. What has changed may
- * be harmless; _metadata_module.py then looks at all anew.
+ * This is checked before each answer, and for each distribution in an iteration over all. Almost
+ * everything that recognition depends on is stored in dicts, and CPython reports changes of a dict:
+ * since 3.12 by callbacks of dict watchers; before, by a version number in each dict, which only
+ * grows (PEP 509). Neither is in the limited API, so both are looked up at run time; if there are
+ * none, or all watchers are in use, no module is recognised. A change may be harmless;
+ * _metadata_module.py then recognises the module again.
  *
- * In no dict are the code of a function and the bases of a class: they are pinned, and compared.
+ * The code of a function and the bases of a class are in no dict: they are recorded ("pinned") and
+ * compared.
  *
- * A change is told before it is made. Without Python's lock another thread may look in between;
- * but whoever changes a dict holds the dict's own lock meanwhile. So whoever takes the number first
- * and then looks, with that lock, sees either the change, or next time another number.
+ * Watchers are called before the change. Without the GIL another thread may read the dict between
+ * the call and the change; but the change is made under the dict's lock. So a thread that reads the
+ * number first, and then the dict under its lock, sees the change or later finds another number.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -33,7 +34,7 @@ extern int PyDict_AddWatcher(PyDict_WatchCallback callback) __attribute__((weak)
 extern int PyDict_Watch(int watcher, PyObject *dict) __attribute__((weak));
 extern PyObject *PyFunction_GetCode(PyObject *function) __attribute__((weak));
 
-static atomic_ullong changes = 1; /* of all dicts that are watched, in any interpreter */
+static atomic_ullong changes = 1; /* of all watched dicts, in all interpreters */
 
 static int count_change(PyDict_WatchEvent Py_UNUSED(event), PyObject *Py_UNUSED(dict),
                         PyObject *Py_UNUSED(key), PyObject *Py_UNUSED(value))
@@ -42,7 +43,7 @@ static int count_change(PyDict_WatchEvent Py_UNUSED(event), PyObject *Py_UNUSED(
 	return 0;
 }
 
-/* "3.13.0 (main, ...". */
+/* Py_GetVersion() is "3.13.0 (main, ...". */
 long minor_version(void)
 {
 	return strtol(Py_GetVersion() + strlen("3."), NULL, 10);
@@ -59,7 +60,7 @@ int watch_begin(void)
 
 	if (has_watchers() && PyDict_AddWatcher && PyDict_Watch)
 		watcher = PyDict_AddWatcher(count_change);
-	PyErr_Clear(); /* all are taken */
+	PyErr_Clear(); /* all are in use */
 	return watcher;
 }
 
@@ -68,7 +69,7 @@ bool watch_dict(int watcher, PyObject *dict)
 	return !has_watchers() || (watcher >= 0 && PyDict_Watch(watcher, dict) == 0);
 }
 
-/* How a dict began in the versions that number changes. */
+/* The version number of a dict, in the layout before 3.12. */
 static unsigned long long number_of(PyObject *dict)
 {
 	const struct {
@@ -86,13 +87,13 @@ unsigned long long last_change(void)
 
 	if (has_watchers())
 		return atomic_load(&changes);
-	newest = PyDict_New(); /* that is a change, too */
+	newest = PyDict_New(); /* gets the next number */
 	number = newest ? number_of(newest) : 0;
 	Py_XDECREF(newest);
 	return number;
 }
 
-/* None of these dicts, an array in bytes; or of all that are watched, where it is None. */
+/* Has none of @dicts (an array in a bytes object; None: all watched dicts) changed? */
 static bool have_not_changed(PyObject *dicts, unsigned long long since)
 {
 	PyObject *const *at, *const *end;
@@ -106,7 +107,7 @@ static bool have_not_changed(PyObject *dicts, unsigned long long since)
 	return at == end;
 }
 
-/* Borrowed. */
+/* The code or the bases, borrowed. */
 static PyObject *pinned(PyObject *owner)
 {
 	if (Py_TYPE(owner) == &PyFunction_Type)
@@ -143,11 +144,11 @@ static PyObject *same(PyObject *self, PyObject *Py_UNUSED(unused))
 	return PyBool_FromLong(all_same(self));
 }
 
-PyDoc_STRVAR(same_doc, "same()\n--\n\nAre all parts of a metadata module as they were?");
+PyDoc_STRVAR(same_doc, "same()\n--\n\nReturn True if no part of the metadata module has changed.");
 
 static PyMethodDef same_method = {"same", same, METH_NOARGS, same_doc};
 
-/* The list, or the dict, in an array, which takes less time. */
+/* Copy the list, or the dict, to an array, which is faster to compare. */
 static PyObject *array_of_list(PyObject *list)
 {
 	Py_ssize_t count = PyList_Size(list);

@@ -1,18 +1,18 @@
 /*
- * recognize.c - which metadata module is this, and is all that makes its answers its own?
+ * recognize.c - identifies a metadata module and detects foreign code in it.
  *
- * A digest says what the parts do that make the answers: of the names that each of them uses, so
- * it is the same for all releases that answer alike, and another one where something was
- * added. Whether a program has replaced a part is told by where a function runs: its code was
- * loaded from the module's file, and its globals are the module's namespace. A wrapper may take
- * over the name, the documentation and __wrapped__; the namespace it cannot. What is imported is
- * held against the standard module that it says it comes from; all else must be of an exact type,
- * whose objects run nothing.
+ * A digest identifies the behaviour of the functions that make the answers. It covers the names
+ * that each function uses, so it is equal for releases with equal answers, and differs if something
+ * was added. A function is the module's own if its code was loaded from the module's file and its
+ * globals are the module's namespace: a wrapper can copy the name, the documentation and
+ * __wrapped__, but not the namespace. Imported objects are compared with the attribute of the
+ * standard module they claim to come from; all other objects must have exactly one of a few types
+ * that run no code.
  *
- * A namespace is watched (parts.c) before it is looked at: whatever other threads do meanwhile,
- * nothing is taken for what it was that has not been looked at. All objects met are held until the
- * end, in one list: so every pointer here is borrowed, and NULL where something foreign was in the
- * way; recognise() clears the error.
+ * A namespace is watched (parts.c) before it is inspected, so that changes by other threads
+ * meanwhile are detected. All objects met are kept alive in one list until the end: so every
+ * pointer here is borrowed. It is NULL where a foreign object raised an exception, which
+ * recognise() clears.
  */
 #include <stdint.h>
 #include <string.h>
@@ -20,19 +20,19 @@
 #include "libquery/python/native/native.h"
 
 #define OWNERS_MAX    160 /* modules and classes of a package */
-#define TEXTS         256 /* interned, at a time */
-#define FUNCTIONS_MAX 3   /* that a property consists of */
-#define WRAPPINGS     6   /* kinds of things that functions are wrapped in */
+#define TEXTS         256 /* slots of the cache of interned strings */
+#define FUNCTIONS_MAX 3   /* functions of a property */
+#define WRAPPINGS     6   /* types that wrap functions */
 #define PARTIAL       4   /* one of them */
 #define FNV_BASIS     0xcbf29ce484222325
 #define FNV_PRIME     0x100000001b3
 
-/* A module, or a class in the one that is looked at ("": that itself), and names, by spaces. */
+/* A module, or a class of the inspected module ("": the module), and names separated by spaces. */
 struct place {
 	const char *owner, *names;
 };
 
-/* A module of the package, or a class in one; @copy: of its namespace. */
+/* A module or class of the package; @copy: a copy of its namespace. */
 struct owner {
 	PyObject *object, *dict, *copy;
 };
@@ -52,15 +52,15 @@ struct look {
 	/* The digest. */
 	unsigned long long hash;
 	bool begun;
-	PyObject *used; /* a set of the names that parts use */
-	/* What must stay as it is; see make_same(). */
+	PyObject *used; /* the set of names that the parts use */
+	/* Arguments of make_same(). */
 	int watcher;
 	PyObject *dicts, *pins;
 };
 
 /* --- objects --- */
 
-/* A new reference becomes a borrowed one. */
+/* Turn a new reference into a borrowed one. */
 static PyObject *hold(struct look *look, PyObject *object)
 {
 	bool done = object && PyList_Append(look->held, object) == 0;
@@ -69,7 +69,7 @@ static PyObject *hold(struct look *look, PyObject *object)
 	return done ? object : NULL;
 }
 
-/* Of a literal. */
+/* The interned string of a literal. */
 static PyObject *text(struct look *look, const char *chars)
 {
 	size_t at = (uintptr_t)chars / sizeof(chars) % TEXTS;
@@ -81,7 +81,7 @@ static PyObject *text(struct look *look, const char *chars)
 	return look->texts[at].text;
 }
 
-/* The next of names that spaces separate; NULL after the last. */
+/* The next of the space-separated names; NULL after the last. */
 static PyObject *next_name(struct look *look, const char **names)
 {
 	const char *begin = *names + strspn(*names, " ");
@@ -112,14 +112,14 @@ static bool same_text(PyObject *a, PyObject *b)
 	return a && b && PyUnicode_Check(a) && PyUnicode_Check(b) && PyUnicode_Compare(a, b) == 0;
 }
 
-/* @end: -1 or 1, the beginning or the end. */
+/* @end: -1 for the beginning, 1 for the end. */
 static bool has_at_end(struct look *look, PyObject *object, const char *chars, int end)
 {
 	return object && PyUnicode_Check(object) &&
 	       PyUnicode_Tailmatch(object, text(look, chars), 0, PY_SSIZE_T_MAX, end) == 1;
 }
 
-/* @words: separated by spaces, with one before and behind. */
+/* @words: separated, preceded and followed by spaces. */
 static bool is_any_of(PyObject *name, const char *words)
 {
 	Py_ssize_t length;
@@ -134,7 +134,7 @@ static bool is_any_of(PyObject *name, const char *words)
 	return false;
 }
 
-/* The namespace of a module that is loaded. */
+/* The namespace of a loaded module. */
 static PyObject *namespace_named(struct look *look, PyObject *name)
 {
 	PyObject *module = item(look, look->loaded, name);
@@ -142,7 +142,7 @@ static PyObject *namespace_named(struct look *look, PyObject *name)
 	return module && PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
 }
 
-/* A type by its name; one that was replaced is nothing's type. */
+/* A type by its name; no object has a replaced one. */
 static PyObject *type_named(struct look *look, const char *module, const char *name)
 {
 	PyObject *namespace = namespace_named(look, text(look, module));
@@ -169,7 +169,7 @@ static bool is_standard(struct look *look, PyObject *name)
 	return package && PySequence_Contains(look->stdlib, package) == 1;
 }
 
-/* Is this the name of the package, or of a module in it? */
+/* Is @name the package, or a module in it? */
 static bool is_in_package(const struct look *look, PyObject *name)
 {
 	Py_ssize_t length = PyUnicode_GetLength(look->package);
@@ -179,7 +179,7 @@ static bool is_in_package(const struct look *look, PyObject *name)
 	       (PyUnicode_GetLength(name) == length || PyUnicode_ReadChar(name, length) == '.');
 }
 
-/* By its object, or its namespace. */
+/* The owner with that object or namespace. */
 static const struct owner *owner_of(const struct look *look, PyObject *either)
 {
 	for (size_t i = 0; i < look->count; i++)
@@ -190,7 +190,7 @@ static const struct owner *owner_of(const struct look *look, PyObject *either)
 
 /* --- functions --- */
 
-/* Kinds of things that functions are wrapped in, and where they keep them. */
+/* Types that wrap functions, and their attributes that contain the functions. */
 static const struct wrapping {
 	const char *module, *name, *attributes[FUNCTIONS_MAX + 1];
 } wrappings[] = {
@@ -202,7 +202,7 @@ static const struct wrapping {
         {"functools", "cached_property", {"func"}},
 };
 
-/* The functions that a value consists of; their number, 0 for other things. */
+/* Get the functions in a value; return their number, 0 for other values. */
 static size_t functions_of(struct look *look, PyObject *value, PyObject *functions[FUNCTIONS_MAX])
 {
 	size_t count = 0, kind = 0;
@@ -223,7 +223,7 @@ static size_t functions_of(struct look *look, PyObject *value, PyObject *functio
 
 static bool is_own_function(struct look *look, PyObject *key, PyObject *function);
 
-/* The functions that a decorator has wrapped in this one. */
+/* Are the functions in its closure (wrapped by a decorator) own ones? */
 static bool are_enclosed_own(struct look *look, PyObject *function)
 {
 	PyObject *closure = get(look, function, "__closure__");
@@ -239,9 +239,9 @@ static bool are_enclosed_own(struct look *look, PyObject *function)
 }
 
 /*
- * Was its code loaded from the file of the module that it runs in, or has Python brought it along?
- * That is one of the package, or a standard one that has it under this name, or was written into
- * a class, as those of a named tuple are.
+ * Was the function's code loaded from the file of the module of its globals? That must be a module
+ * of the package, or a standard one that has the function under this name. Generated methods of
+ * named tuples are accepted, too.
  */
 static bool is_own_function(struct look *look, PyObject *key, PyObject *function)
 {
@@ -263,14 +263,14 @@ static bool is_own_function(struct look *look, PyObject *key, PyObject *function
 		     (is_any_of(name, " collections typing ") ||
 		      (same_text(get(look, function, "__module__"), name) &&
 		       same_text(get(look, function, "__name__"), key)));
-	if (!is) /* so that it is noticed when it has its own code again */
+	if (!is) /* to detect that its code is restored */
 		pin(look->pins, function);
 	return is;
 }
 
 /* --- values --- */
 
-/* Of a usual type, whose objects run nothing. */
+/* Has it a plain type, whose objects run no code? */
 static bool is_plain(const struct look *look, PyObject *value)
 {
 	PyTypeObject *type = Py_TYPE(value);
@@ -283,7 +283,7 @@ static bool is_plain(const struct look *look, PyObject *value)
 	       (PyObject *)type == look->pattern;
 }
 
-/* A module or a class. */
+/* Is a module or class the one that its name claims? */
 static bool is_right_import(struct look *look, PyObject *key, PyObject *value)
 {
 	bool is_module = PyModule_Check(value);
@@ -307,7 +307,7 @@ static bool is_ours(const struct look *look, PyObject *value)
 	return false;
 }
 
-/* Of Python's or the package's own; @key: the name that it has where it was found. */
+/* Does it come from Python or the package? @key: its name in the namespace. */
 static bool is_own(struct look *look, PyObject *key, PyObject *value)
 {
 	PyObject *functions[FUNCTIONS_MAX], *kind = (PyObject *)Py_TYPE(value);
@@ -339,7 +339,7 @@ static bool is_own(struct look *look, PyObject *key, PyObject *value)
 
 /* --- namespaces --- */
 
-/* What Python shows of it is a proxy, which holds nothing else. */
+/* A class's __dict__ is a proxy, whose only referent is the dict. */
 static int take_referent(PyObject *object, void *out)
 {
 	*(PyObject **)out = object;
@@ -365,7 +365,7 @@ static bool watch(struct look *look, PyObject *dict)
 	return dict && PyList_Append(look->dicts, dict) == 0 && watch_dict(look->watcher, dict);
 }
 
-/* Also what brings other attributes into a class: its bases, and theirs. */
+/* Also pin the bases of a class, from which it inherits attributes. */
 static bool add_owner(struct look *look, PyObject *object)
 {
 	PyObject *dict = namespace_of(look, object), *copy, *order;
@@ -386,7 +386,7 @@ static bool add_owner(struct look *look, PyObject *object)
 	return done;
 }
 
-/* The module itself, and the modules and classes of the package that it leads to. */
+/* Collect the module and the modules and classes of the package reachable from it. */
 static bool gather_owners(struct look *look)
 {
 	bool done = add_owner(look, look->module);
@@ -408,13 +408,13 @@ static bool gather_owners(struct look *look)
 	return done;
 }
 
-/* In a module of the package: what no look-up of entry points runs. */
+/* Functions of the package's modules that no look-up of entry points runs. */
 static const char unused[] = " entry_points distribution metadata version files requires "
                              "packages_distributions conforms ";
 
 /*
- * In a module, __name__ and the like: facts about it, and notes of whoever imported it, as
- * __dd_origin__ of ddtrace's. No code of the package looks for one; in a class Python does.
+ * __name__ and the like in a module: its properties, and notes of import hooks such as ddtrace's
+ * __dd_origin__. The package's code uses none of them; in a class, Python does.
  */
 static bool is_note(struct look *look, PyObject *name)
 {
@@ -437,7 +437,7 @@ static bool is_owner_own(struct look *look, const struct owner *owner)
 
 /* --- other modules --- */
 
-/* What the disk is read with, and the names of distributions. */
+/* Functions that read the disk and parse the names of distributions. */
 static const struct place outside[] = {
         {"os", "listdir stat fspath"},
         {"posixpath", "basename splitext"},
@@ -454,7 +454,7 @@ static const struct place outside[] = {
         {0},
 };
 
-/* What a path is made by, joined, shown and read. */
+/* Methods and attributes that create, join, show and read a path. */
 static const char of_a_path[] =
         "__new__ __init__ __getattribute__ __getattr__ __setattr__ __str__ __fspath__ __truediv__ "
         "joinpath with_segments open read_text parent name drive root exists is_dir is_file stat "
@@ -463,9 +463,9 @@ static const char of_a_path[] =
         "_str _tail _tail_cached";
 
 /*
- * Those that a namespace has; for a module, all of them. @home: of a class that paths are made by;
- * there a function or a module has any name (3.15 calls __str__ __fspath__, too), and an object of
- * one of its own module's classes may stand.
+ * Are the named objects of a namespace own ones? A module must have all of them. @home: the module
+ * of a path class; there, names may be missing, functions and modules may have another name (3.15
+ * also calls __str__ __fspath__), and objects of that module's classes are accepted.
  */
 static bool are_own(struct look *look, PyObject *dict, const char *names, PyObject *home)
 {
@@ -486,14 +486,14 @@ static bool are_own(struct look *look, PyObject *dict, const char *names, PyObje
 	return are && !PyErr_Occurred();
 }
 
-/* Also of what Path() makes here: no question asks for the type itself. */
+/* Are the used parts of other modules, and of the path classes, own ones? */
 static bool are_others_own(struct look *look)
 {
 	PyObject *pathlib = get(look, look->module, "pathlib");
 	PyObject *order = get(look, get(look, pathlib, "PosixPath"), "__mro__");
 	bool are = order != NULL;
 
-	for (Py_ssize_t i = 0; are && i < PyTuple_Size(order) - 1; i++) { /* but object */
+	for (Py_ssize_t i = 0; are && i < PyTuple_Size(order) - 1; i++) { /* without object */
 		PyObject *kind = PyTuple_GetItem(order, i);
 
 		are = are_own(look, namespace_of(look, kind), of_a_path,
@@ -525,14 +525,14 @@ static const struct place parts[] = {
         {0},
 };
 
-/* What finds a distribution by its name, and reads name and version. */
+/* Functions that find a distribution by its name, and read name and version. */
 static const struct place naming[] = {
         {"", "distribution"},
         {"Distribution", "from_name _prefer_valid metadata name version"},
         {0},
 };
 
-/* With a space before each but the first. */
+/* Add a word to the digest; words are separated by spaces. */
 static bool add_word(struct look *look, PyObject *word)
 {
 	Py_ssize_t length;
@@ -558,7 +558,7 @@ static bool add_sorted(struct look *look, PyObject *words)
 	return done;
 }
 
-/* The names that a code object uses, and those that are in it. */
+/* The names used by a code object and by the code objects in it. */
 static bool collect_names(struct look *look, PyObject *code, PyObject *names)
 {
 	PyObject *used = get(look, code, "co_names"), *constants = get(look, code, "co_consts");
@@ -573,7 +573,7 @@ static bool collect_names(struct look *look, PyObject *code, PyObject *names)
 	return done;
 }
 
-/* From the outside in. */
+/* Add a function, then the functions in its closure. */
 static bool add_function(struct look *look, PyObject *function)
 {
 	PyObject *code = get(look, function, "__code__"), *names = hold(look, PySet_New(NULL)),
@@ -608,7 +608,7 @@ static bool add_part(struct look *look, PyObject *part)
 	return done;
 }
 
-/* The class of that name, or the module for "". */
+/* The class of that name; the module for "". */
 static const struct owner *owner_named(struct look *look, const char *name)
 {
 	PyObject *kind = *name ? item(look, look->owners[0].copy, text(look, name)) : look->module;
@@ -616,7 +616,7 @@ static const struct owner *owner_named(struct look *look, const char *name)
 	return owner_of(look, kind);
 }
 
-/* As they are, or as they were before acceleration. */
+/* Add the parts, in their original version if entrydb has replaced them. */
 static bool add_parts(struct look *look, const struct place *of)
 {
 	const struct owner *owner = owner_named(look, of->owner);
@@ -635,7 +635,7 @@ static bool add_parts(struct look *look, const struct place *of)
 	return done && !PyErr_Occurred();
 }
 
-/* Of the names that parts use: those that stand for plain data in the module or its classes. */
+/* Add the names of plain data that the parts use. */
 static bool add_data(struct look *look, const struct place *of)
 {
 	const struct owner *owner = owner_named(look, of->owner);
@@ -652,7 +652,7 @@ static bool add_data(struct look *look, const struct place *of)
 	return done && add_sorted(look, words);
 }
 
-/* 0: a part is not its own. */
+/* 0: a part is foreign. */
 static unsigned long long digest(struct look *look, const struct place *all, bool with_data)
 {
 	bool done = true;
@@ -692,7 +692,7 @@ static bool gather(struct look *look)
 	       gather_owners(look);
 }
 
-/* The module's own first: who stands in for pathlib, say, may count what it is asked. */
+/* The module first: a replacement of pathlib, for instance, may count accesses. */
 static bool is_all_own(struct look *look)
 {
 	bool is = true;

@@ -1,12 +1,12 @@
 /*
  * walker.c - the property entry_points of importlib.metadata's distributions.
  *
- * Whoever walks all distributions asks for it hundreds of times: so all that is done
- * each time is done here, and the rest, once for a directory, in _accelerated.py.
+ * An iteration over all distributions calls it hundreds of times: so the work for each call is
+ * done here in C, and the work for each directory in _accelerated.py.
  */
 #include "libquery/python/native/native.h"
 
-/* Of the tuple that is the function's self; the arguments of walker() from KIND on. */
+/* Items of the tuple that is the function's self: the module, then the arguments of walker(). */
 enum given { HOME, KIND, PATH_TYPE, ENTRY_POINT, ENTRY_POINTS, SAME, WALKS, FALLBACK, PARSES };
 
 static PyObject *given(PyObject *self, enum given which)
@@ -14,7 +14,7 @@ static PyObject *given(PyObject *self, enum given which)
 	return PyTuple_GetItem(self, which);
 }
 
-/* A path keeps its text once it was asked for it. */
+/* A path caches its text after the first str(). */
 static PyObject *file_of_path(const struct state *state, PyObject *path)
 {
 	PyObject *file = PyObject_GetAttr(path, state->names[TEXT]);
@@ -26,7 +26,7 @@ static PyObject *file_of_path(const struct state *state, PyObject *path)
 	return PyObject_Str(path);
 }
 
-/* What stands before the last slash; the root directory keeps its own. */
+/* The part before the last slash; "/" for files in the root directory. */
 static PyObject *directory_of(PyObject *file)
 {
 	Py_ssize_t length = PyUnicode_GetLength(file);
@@ -40,8 +40,8 @@ static PyObject *directory_of(PyObject *file)
 }
 
 /*
- * (name, value, group, name, ...); None where the database has no such file. @view: (database,
- * number, rows by file); NULL where it is none, or the directory is not what it was.
+ * (name, value, group, name, ...); None if the database has no such file. @view: (database, number,
+ * rows by file). NULL if @view is not a tuple or the directory has changed.
  */
 static PyObject *rows_in_view(const struct state *state, PyObject *view, PyObject *file)
 {
@@ -62,7 +62,7 @@ static PyObject *rows_in_view(const struct state *state, PyObject *view, PyObjec
 	return rows;
 }
 
-/* The same from walks[directory], which looks anew where it has to. */
+/* The same from walks[directory], which reads the database again if necessary. */
 static PyObject *rows_of_file(PyObject *self, const struct state *state, PyObject *file)
 {
 	PyObject *directory = directory_of(file);
@@ -78,7 +78,7 @@ static PyObject *rows_of_file(PyObject *self, const struct state *state, PyObjec
 	return rows;
 }
 
-/* It has nothing but its path: a read_text() of its own, say, is what Python would call. */
+/* Its only attribute is _path: a read_text() set on the object, for instance, must be called. */
 static bool is_plain(PyObject *distribution)
 {
 	PyObject *attributes = PyObject_GenericGetDict(distribution, NULL);
