@@ -52,7 +52,7 @@ class Commands(Attacks):
         self.install("evil", "[gui_scripts]\ngit = evil:main\n")
         self.assertEqual(self.rules(), ["command-hijack"])
 
-    def test_a_script_that_nobody_announces(self):
+    def test_undeclared_script(self):
         self.install("ruff", modules=[], files={"../../../bin/ruff": "#!/bin/sh\n", "../../../bin/own": "#!/bin/sh\n"})
         self.assertEqual(self.rules(), [])
         for name, rule in (("aws", "command-hijack"), ("gti", "command-lookalike"), ("python", "command-hijack"),
@@ -190,7 +190,7 @@ class Bytecode(Attacks):
 
 
 class Start(Attacks):
-    def test_what_pth_files_add(self):
+    def test_directories_added_by_pth_files(self):
         """Each is a place from which Python, started in earnest, takes it."""
         more = f"{self.prefix}/more"
         write(f"{self.site}/a.pth", "../../../more\n")
@@ -317,7 +317,7 @@ class Files(Attacks):
                 self.audit()
 
     @needs_root
-    def test_what_may_not_be_read(self):
+    def test_unreadable_places(self):
         """By a user: it is said, and nothing is made up."""
         info = self.install("evil", "[console_scripts]\ncmd = evil:main\n[g]\nx = evil:y\n")
         for path in (f"{info}/RECORD", f"{self.site}/evil.py", f"{self.bin}/cmd", f"{info}/entry_points.txt"):
@@ -416,7 +416,7 @@ class Metadata(Attacks):
             took.append(support.processor_seconds() - before)
         self.assertLess(took[1], 8 * max(took[0], 0.1))
 
-    def test_more_than_anybody_would_write(self):
+    def test_oversized_input(self):
         for text in ("[console_scripts]\n" + "".join(f"c{n} = evil:main\n" for n in range(4000)),
                      "[g]\n" + "".join(f"c{n} = evil.m{n}:main\n" for n in range(4000)), "[g]\nx = " + ".".join("a" * 20000) + ":y\n",
                      f"[{'g' * 100000}]\n{'n' * 100000} = evil:main\n"):

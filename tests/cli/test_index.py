@@ -333,7 +333,7 @@ class Reading(IndexTest):
             self.assertIn(f"60 projects ({unchanged} unchanged)", reply.err)
             self.assertEqual(len(self.rows()), 60)
 
-    def test_only_what_is_new(self):
+    def test_only_new_wheels_are_read(self):
         for i in range(30):
             self.index.add(f"p{i}")
         self.add("--all")

@@ -77,7 +77,7 @@ class Pushing(Fleet):
         self.assertEqual(sorted(map(tuple, actions)), [("index", ""), ("install", "beta"), ("remove", "alpha")])
 
     @support.needs_root
-    def test_what_not_everybody_may_read(self):
+    def test_private_database_is_not_pushed(self):
         """A private entry point reaches no fleet, nor what is found about it; nor a private database."""
         info = add_distribution(self.site, "private", text="[console_scripts]\nsecret = is:swordfish\n")
         os.chmod(f"{info}/entry_points.txt", 0o600)
@@ -95,7 +95,7 @@ class Pushing(Fleet):
         self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
 
     @support.needs_root
-    def test_what_lies_in_private_directories(self):
+    def test_files_in_private_directories(self):
         """Its own permissions are not all that keeps a file from others."""
         info = self.install_private()
         shutil.copytree(os.path.dirname(info), f"{self.top}/hidden")
@@ -120,7 +120,7 @@ class Pushing(Fleet):
         return info
 
     @support.needs_root
-    def test_what_only_a_group_may_reach(self):
+    def test_database_only_a_group_can_reach(self):
         """A member of it can read root's database there, but does not publish it."""
         self.update()
         os.chmod(self.top, 0o750)
@@ -129,7 +129,7 @@ class Pushing(Fleet):
         self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
         self.push()
 
-    def test_what_has_not_changed_is_not_sent(self):
+    def test_unchanged_rows_are_not_sent(self):
         self.update()
         self.push()
         first = self.pushed()
@@ -146,7 +146,7 @@ class Pushing(Fleet):
             self.run_program("push", counter.url(self.role), self.prefix, status=DONE)
             self.assertEqual(counter.count, expected)
 
-    def test_only_what_changed_begins_anew(self):
+    def test_changed_rows_begin_a_new_period(self):
         self.update()
         self.push()
         add_distribution(self.site, "beta")
@@ -225,7 +225,7 @@ class Pushing(Fleet):
 class Trust(Fleet):
     """A host is the role that it logs in as."""
 
-    def test_a_role_that_is_no_host(self):
+    def test_role_without_a_host(self):
         self.update()
         SERVER.sql(f"CREATE ROLE nobody{self.number} LOGIN; GRANT entrydb_host TO nobody{self.number}")
         reply = self.push(role=f"nobody{self.number}", status=COULD_NOT)
@@ -338,7 +338,7 @@ class Trust(Fleet):
         unset = "SELECT proname FROM pg_proc WHERE pronamespace = 'entrydb'::regnamespace AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}'))"
         self.assertEqual(SERVER.sql(unset), [])
 
-    def test_a_role_that_is_renamed(self):
+    def test_renamed_role(self):
         self.update()
         self.push()
         SERVER.sql(f"ALTER ROLE {self.role} RENAME TO renamed{self.number}")
@@ -347,7 +347,7 @@ class Trust(Fleet):
         self.assertIn("0 of them changed", self.push(role=f"renamed{self.number}").err)
         self.assertEqual(self.names(role=f"renamed{self.number}"), [("alpha", "alpha"), ("alpha", "alpha-cmd")])
 
-    def test_a_host_that_is_retired(self):
+    def test_retired_host(self):
         self.update()
         self.push()
         SERVER.sql(f"SELECT entrydb.retire('{self.role}')")
@@ -568,7 +568,7 @@ class Answers(Fleet):
 
 
 class Failures(Fleet):
-    def test_a_server_that_is_away(self):
+    def test_unreachable_server(self):
         self.update()
         reply = self.run_program("push", "postgresql://nobody@/fleet?host=/nowhere", self.prefix, status=COULD_NOT)
         self.assertEqual(reply.err.count("\n"), 1)
@@ -703,7 +703,7 @@ class Failures(Fleet):
         self.push()
         self.assertEqual(len(self.names()), 4)
 
-    def test_a_push_that_is_cut_off_leaves_nothing(self):
+    def test_interrupted_push_leaves_nothing(self):
         self.update()
         self.push()
         add_distribution(self.site, "beta")
@@ -720,7 +720,7 @@ class Failures(Fleet):
         self.push()
         self.assertEqual(len(self.names()), 4)
 
-    def test_a_server_that_is_killed_meanwhile(self):
+    def test_server_killed_during_push(self):
         """Not between two statements, as above, but by a signal to its process, wherever that is."""
         make_site(self.site, 40, 10)
         self.update()
@@ -740,7 +740,7 @@ class Failures(Fleet):
         self.push()
         self.assertEqual(len(self.names()), 402)
 
-    def test_a_path_that_is_not_text(self):
+    def test_path_that_is_not_utf8(self):
         prefix = os.fsencode(f"{self.top}/odd") + b"\xff"
         os.makedirs(prefix + b"/" + SITE.encode())
         add_distribution(os.fsdecode(prefix + b"/" + SITE.encode()), "alpha")

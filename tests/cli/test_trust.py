@@ -191,7 +191,7 @@ class Publishing(TrustTest):
         with open(self.database, "rb") as file:
             return word in file.read() and bool(os.fstat(file.fileno()).st_mode & 0o004)
 
-    def test_what_only_root_may_read(self):
+    def test_files_only_root_can_read(self):
         """An entry_points.txt that is a link to a file of root's is not published."""
         info = add_distribution(self.site, "spy")
         os.unlink(f"{info}/entry_points.txt")
@@ -222,7 +222,7 @@ class Publishing(TrustTest):
         self.assertIn(f"belongs to user {self.other.uid}", reply.err)
         self.assertFalse(os.path.exists(self.database))
 
-    def test_a_private_tree_that_is_put_in_its_place(self):
+    def test_private_tree_swapped_in(self):
         """While root reads, one who may rename exchanges root's public tree and root's private one."""
         lib, private = f"{self.prefix}/lib", f"{self.prefix}/lib/private"
         add_distribution(self.site, "public")
@@ -302,7 +302,7 @@ class Publishing(TrustTest):
         self.update()
         self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o600)
 
-    def test_whoever_is_left_out(self):
+    def test_readers_excluded_by_group_or_acl(self):
         """By a list, or as the group, of what all others may read: by any file or directory on the way."""
         os.chmod(self.top, 0o755)
 
@@ -326,7 +326,7 @@ class Publishing(TrustTest):
                                       extra_groups=[], check=False, capture_output=True)
                 self.assertNotEqual(seen.returncode, 0, (leave_out, place))
 
-    def test_what_was_private_stays_so(self):
+    def test_private_database_stays_private(self):
         """The trail has it, and pages that are free; and another site directory of the same database."""
         add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
         os.chmod(self.site, 0o700)
@@ -352,7 +352,7 @@ class Publishing(TrustTest):
             self.run_program(*words, status=DONE)
             self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o600)
 
-    def test_a_link_of_root_s_to_what_everybody_may_read(self):
+    def test_roots_link_to_a_public_file(self):
         """Files that are not behind it are no secrets."""
         os.chmod(self.top, 0o755)
         add_distribution(f"{self.top}/elsewhere", "open", text="[demo]\nword = is:word\n")
@@ -592,7 +592,7 @@ class Believing(TrustTest):
     def values(self, *path, **how):
         return {row[2] for row in self.list(path=list(path) or None, **how).fields}
 
-    def test_a_database_of_somebody_else(self):
+    def test_database_of_a_stranger(self):
         add_distribution(self.site, "alpha")
         self.index()
         self.forge()

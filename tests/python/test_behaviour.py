@@ -647,7 +647,7 @@ class BehaviourTest(ScriptTest):
             assert len(list(got)) == 12 and all(type(each) is again.EntryPoint for each in got)
             """)
 
-    def test_a_wrong_call_reaches_what_stood_there(self):
+    def test_wrong_call_reaches_the_original(self):
         """A function of the program's, there before entrydb was: it sees what it would see."""
         self.each_python("""
             entrydb.decelerate()
@@ -1015,7 +1015,7 @@ class BehaviourTest(ScriptTest):
             assert os.waitpid(child, 0)[1] == 0
             """, newest=True, SETTLED=str(settled))
 
-    def test_an_update_brings_what_no_time_tells(self):
+    def test_update_detects_edits_in_place(self):
         """Also to a directory that no database describes, and that was read by the process."""
         self.each_python("""
             import time

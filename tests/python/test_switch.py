@@ -246,7 +246,7 @@ class Refresh(SwitchTest):
             time.sleep(0.1)
         self.assertEqual(read(log).count("update"), 1)
 
-    def test_a_mark_that_is_a_link(self):
+    def test_mark_is_a_link(self):
         """Another user with write access to the directory cannot redirect writes to the user's files."""
         self.entrydb("on")
         precious = f"{self.place}/precious"
@@ -420,7 +420,7 @@ class Status(SwitchTest):
         os.remove(f"{self.environment.site}/entrydb.start")
         self.assertIn("entrydb.pth has not been run", self.reason())
 
-    def test_nobody_reads_it(self):
+    def test_output_without_reader(self):
         reading, writing = os.pipe()
         os.close(reading)
         done = subprocess.run([self.environment.python, "-m", "entrydb", "status"], stdout=writing,
@@ -525,7 +525,7 @@ class Planted(SwitchTest):
         self.entrydb("off")
         self.assertEqual(read(victim), VICTIM)
 
-    def test_a_record_that_is_a_link(self):
+    def test_record_is_a_link(self):
         victim = self.victim()
         os.remove(self.environment.record())
         os.symlink(victim, f"{self.environment.site}/entrydb-0.1.0.dist-info/RECORD")
@@ -587,7 +587,7 @@ class Users(SwitchTest):
                              f"{theirs.python} -m entrydb {verb}")
             self.assertEqual(theirs.written(), [])
 
-    def test_what_is_roots_is_left_alone_by_others(self):
+    def test_files_of_root_stay_for_other_users(self):
         """Also where the permissions would let them."""
         python = self.reachable_python()
         os.chmod(self.environment.site, 0o777)
@@ -597,7 +597,7 @@ class Users(SwitchTest):
         self.assertIn(f"{self.environment.site}: left alone, as it belongs to user 0", done.stdout)
         self.assertEqual(self.environment.written(), [])
 
-    def test_a_record_of_somebody_else(self):
+    def test_record_of_another_user(self):
         """Who may write to root's site directory has nothing copied that only root may read."""
         theirs = f"{self.environment.site}/entrydb-9.dist-info"
         secret = self.victim()
@@ -610,7 +610,7 @@ class Users(SwitchTest):
         self.entrydb("on")
         self.assertTrue(os.path.islink(f"{theirs}/RECORD"))
 
-    def test_no_update_in_a_place_of_somebody_else(self):
+    def test_no_update_in_another_users_prefix(self):
         """Root's own database lies there: no mark is left beside it."""
         self.entrydb("on")
         Refresh.in_a_large_environment(self)

@@ -136,7 +136,7 @@ class Sources(ReleaseTest):
                          LC_ALL="C.UTF-8", XZ_OPT="-9", CFLAGS="-O0")
         self.assertEqual(sums(self.first), sums(second))
 
-    def test_only_what_is_committed(self):
+    def test_only_committed_files(self):
         with open(f"{self.place}/README.md", "a", encoding="utf-8") as stream:
             stream.write("not committed\n")
         second = release(type(self), self.place, "--sources")
@@ -188,7 +188,7 @@ class Tags(ReleaseTest):
 
 
 class Carried(unittest.TestCase):
-    def test_a_licence_that_nobody_has_read(self):
+    def test_unreviewed_licence(self):
         """A wheel does not go out with such."""
         directory = make_directory(type(self))
         os.mkdir(f"{directory}/libnew")
@@ -232,7 +232,7 @@ class Whole(ReleaseTest):
             metadata = support.read(f"{place}/entrydb-{self.version}.dist-info/METADATA")
             self.assertIn(f"\nVersion: {self.version}\n", metadata)
 
-    def test_what_the_wheels_ask_of_the_system(self):
+    def test_system_requirements_of_the_wheels(self):
         """The C library, of the age that the name says, and nothing else."""
         of_the_system = r"(lib(c|m|dl|pthread)|ld-linux-[\w-]+)\.so\.\d"
         for wheel, libraries in ((self.wheel, of_the_system), (self.musl_wheel, r"libc\.so")):
@@ -267,7 +267,7 @@ class Whole(ReleaseTest):
         self.assertEqual({row.split("\t")[1] for row in rows},
                          {"entrydb", *(f"spam{number}" for number in range(len(files)))})
 
-    def test_licences_of_what_the_wheel_carries(self):
+    def test_licences_of_bundled_libraries(self):
         with zipfile.ZipFile(f"{self.first}/{self.wheel}") as archive:
             content = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
         info = f"entrydb-{self.version}.dist-info"
