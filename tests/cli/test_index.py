@@ -568,8 +568,8 @@ class Lies(IndexTest):
         self.index.lies["simple/a/"] = busy
         self.add("a")
         self.assertEqual((len(said), len(self.rows())), (3, 1))
-        self.index.lies["simple/a/"] = lambda h: h.answer(503, b"", Retry_After="86400") or True
-        self.assertIn("asks to wait for 86400 seconds", self.add("a", status=COULD_NOT).err)
+        self.index.lies["simple/a/"] = lambda h: h.answer(503, b"", Retry_After="3600") or True
+        self.assertIn("asks to wait for 3600 seconds", self.add("a", status=COULD_NOT).err)
         self.assertEqual(len(self.rows()), 1)  # the rows of before stay
 
     def test_no_index(self):
