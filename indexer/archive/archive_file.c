@@ -283,7 +283,7 @@ static int give_member(struct walk *walk, struct archive_entry *entry, struct sl
 {
 	static const struct {
 		mode_t type;
-		int kind;
+		enum archive_kind kind;
 	} kinds[] = {{AE_IFREG, ARCHIVE_FILE},
 	             {AE_IFDIR, ARCHIVE_DIRECTORY},
 	             {AE_IFLNK, ARCHIVE_SYMLINK}};

@@ -36,7 +36,7 @@ struct archive_source {
 
 struct archive_member {
 	struct slice path;
-	enum {
+	enum archive_kind {
 		ARCHIVE_OTHER, /* a device, say */
 		ARCHIVE_FILE,
 		ARCHIVE_DIRECTORY,
