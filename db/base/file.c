@@ -152,7 +152,7 @@ int file_open_for(mode_t readers, int directory, const char *name)
 	const mode_t reach = (readers & 0111) << 2;
 	CLEANUP(cleanup_close) int fd = -1;
 	struct stat status;
-	mode_t search;
+	mode_t search = 0;
 
 	if (!readers)
 		return file_open(directory, name, 0);

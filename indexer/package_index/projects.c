@@ -91,9 +91,8 @@ static void complain(struct catalogue *all, struct slice what, struct slice why)
 
 static void job_free(struct job *job)
 {
-	for (size_t i = 0; job->items && i < job->page.count; i++) {
+	for (size_t i = 0; job->items && i < job->page.count; i++)
 		wheel_free(&job->items[i].wheel);
-	}
 	page_free(&job->page);
 	free(job->items);
 	free(job->known);
