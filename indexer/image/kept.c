@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +28,13 @@
 #include "indexer/sysroot.h"
 #include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
+#include "libquery/sites.h"
 
-#define RECORD       "image"
-#define RECORD_MAX   ((size_t)64 << 10)
-#define RECORD_OTHER 2
-#define NEW          "new" /* an unfinished tree */
+#define RECORD           "image"
+#define RECORD_MAX       ((size_t)64 << 10)
+#define RECORD_OTHER     2
+#define NEW              "new" /* an unfinished tree */
+#define WALK_DESCRIPTORS 32
 
 /* The place of an image's tree, existing or not. */
 struct kept {
@@ -100,27 +103,22 @@ static int find_record(const struct kept *kept, const char *now, struct error *e
 
 /* --- add --- */
 
-/* Add the site directory of a layer by its real path, unless a later layer has removed it. */
-static int add_site(struct sites *sites, const char *root, const char *site, struct error *error)
-{
-	CLEANUP(cleanup_free) char *path = text_format("%s%s", root, site);
-	CLEANUP(cleanup_close) int fd = path ? file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY) : -1;
-	CLEANUP(cleanup_free) char *real = fd < 0 ? NULL : file_real_path(fd);
-	size_t outside = strlen(file_sysroot()->real);
+static struct sites *walked; /* by nftw(), which passes no payload */
 
-	if (!path)
-		return error_nomem(error);
-	if (!real || strncmp(real, file_sysroot()->real, outside) != 0 ||
-	    !layout_is_known(real + outside))
-		return 0;
-	return sites_add(sites, real + outside) ? 0 : error_nomem(error);
+static int add_site(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	const char *in_image = path + strlen(file_sysroot()->real);
+
+	(void)status;
+	(void)walk;
+	return type == FTW_D && slice_ends(slice_of(path), SLICE("-packages")) &&
+	       layout_is_known(in_image) && !sites_add(walked, in_image);
 }
 
 /* Unpack the image; make the databases of the system and of each site directory. */
 static int make_tree(const struct options *options, struct image *image, const char *root,
                      struct error *error)
 {
-	CLEANUP(sites_free) struct sites seen = {0};
 	CLEANUP(sites_free) struct sites sites = {0};
 	struct options own = *options;
 	int code = image_choose(image, error);
@@ -132,9 +130,10 @@ static int make_tree(const struct options *options, struct image *image, const c
 	if (code == 0)
 		code = sysroot_enter(&own.sysroot, error);
 	if (code == 0)
-		code = image_unpack(image, file_sysroot()->real, options->quiet, &seen, error);
-	for (size_t i = 0; code == 0 && i < seen.count; i++)
-		code = add_site(&sites, root, seen.paths[i], error);
+		code = image_unpack(image, file_sysroot()->real, options->quiet, error);
+	walked = &sites;
+	if (code == 0 && nftw(file_sysroot()->real, add_site, WALK_DESCRIPTORS, FTW_PHYS) != 0)
+		code = error_nomem(error);
 	if (code == 0)
 		code = command_update(&own, error);
 	own.arguments = (const char **)sites.paths;
@@ -273,7 +272,7 @@ static int check_layers(const struct options *options, const char *path, struct 
 
 	if (code > 0)
 		code = image_choose(&image, error);
-	return code < 0 ? code : image_unpack(&image, NULL, options->quiet, NULL, error);
+	return code < 0 ? code : image_unpack(&image, NULL, options->quiet, error);
 }
 
 int image_enter(struct options *options, bool with_layers, struct error *error)

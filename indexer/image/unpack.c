@@ -20,7 +20,6 @@
 #include "db/base/text.h"
 #include "indexer/archive/archive_module.h"
 #include "indexer/message.h"
-#include "libquery/layout.h"
 
 #define LINKS_MAX 40 /* as in the kernel */
 
@@ -30,7 +29,6 @@
 struct unpack {
 	const struct image *image;
 	const char *directory;
-	struct sites *sites;
 	struct name_map placed;  /* inodes created by this layer: its whiteouts keep them */
 	struct arena arena;      /* of placed */
 	uint64_t members, bytes; /* totals of all layers */
@@ -240,24 +238,6 @@ static int place_hard_link(struct unpack *unpack, int directory, const char *nam
 	return code;
 }
 
-/* Is the member in a directory of a known layout? */
-static int note_site(struct sites *sites, struct slice path)
-{
-	const char *at = path.ptr, *end = path.ptr + path.len;
-
-	while ((at = memmem(at, (size_t)(end - at), "-packages", 9))) {
-		CLEANUP(cleanup_free) char *site = NULL;
-
-		at += 9;
-		if (at != end && *at != '/')
-			continue;
-		site = text_format("/%.*s", (int)(at - path.ptr), path.ptr);
-		if (!site || (layout_is_known(path_normalize(site)) && !sites_add(sites, site)))
-			return -1;
-	}
-	return 0;
-}
-
 /* 1: the content of the file must follow; 0: done; or an error, without the path. */
 static int place_member(struct unpack *unpack, const struct archive_member *member,
                         struct error *error)
@@ -289,8 +269,6 @@ static int place_member(struct unpack *unpack, const struct archive_member *memb
 		return code;
 	if (done >= 0 && member->kind != ARCHIVE_OTHER)
 		done = note_placed(unpack, directory, name);
-	if (done >= 0 && unpack->sites)
-		done = note_site(unpack->sites, member->path);
 	unpack->member = *member;
 	return done < 0 ? error_errno(error, errno, "cannot be unpacked")
 	                : member->kind == ARCHIVE_FILE;
@@ -411,10 +389,9 @@ static int apply_layer(struct unpack *unpack, struct image *image, struct worksh
 	return checked < 0 ? checked : error_move(error, &why);
 }
 
-int image_unpack(struct image *image, const char *directory, bool quiet, struct sites *sites,
-                 struct error *error)
+int image_unpack(struct image *image, const char *directory, bool quiet, struct error *error)
 {
-	struct unpack unpack = {.image = image, .directory = directory, .sites = sites, .fd = -1};
+	struct unpack unpack = {.image = image, .directory = directory, .fd = -1};
 	struct progress progress = progress_begin(directory ? "unpacking" : "reading", quiet);
 	const struct fact *key = FACTS(fact(image->manifest));
 	struct worksheet_rows *row = worksheet_walk(image->sheet, "layers", key);

@@ -15,19 +15,14 @@
 #define INDEXER_IMAGE_UNPACK_H
 
 #include "indexer/image/image.h"
-#include "libquery/sites.h"
 
 #define UNPACK_DEPTH_MAX 256 /* nested directories */
 
 /*
- * Unpack into the empty @directory; NULL: only read the layers. @sites (or NULL) gets the paths, in
- * the image, of all directories of a known layout in any layer; a later layer may have removed
- * them. ERROR_CHANGED: a layer's digest or size differs from the image's data; ERROR_FORMAT,
- * ERROR_LIMIT,
- * ...: the message names the member.
+ * Unpack into the empty @directory; NULL: only read the layers. ERROR_CHANGED: a layer's digest or
+ * size differs from the image's data; ERROR_FORMAT, ERROR_LIMIT, ...: the message names the member.
  */
-int image_unpack(struct image *image, const char *directory, bool quiet, struct sites *sites,
-                 struct error *error);
+int image_unpack(struct image *image, const char *directory, bool quiet, struct error *error);
 
 /* Remove @name in @directory recursively: 0, or -1 and errno. */
 int unpack_remove(int directory, const char *name);
