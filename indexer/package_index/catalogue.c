@@ -101,7 +101,6 @@ static int take_projects(void *payload, const struct transfer_answer *answer, st
 	struct catalogue *all = payload;
 	int code;
 
-	all->bytes += answer->body.len;
 	if (answer->problem)
 		return error_set(error, ERROR_NOTFOUND, "%s: %s", all->index, answer->problem);
 	code = page_read(all->sheet, answer->type, "project", answer->body, &page, error);
@@ -125,7 +124,7 @@ static int want_all(struct catalogue *all, size_t first, struct error *error)
 	if (code < 0 || !all->options->all)
 		return code;
 	all->until = INT64_MAX;
-	code = projects_ask(all, &request, error);
+	code = all->module->add(all->transfers, &request, error);
 	return code < 0 ? code : all->module->run(all->transfers, &all->until, error);
 }
 
@@ -221,7 +220,7 @@ static int read_all(struct catalogue *all, const char *file, struct error *error
 	all->run = find_run(all);
 	while (code == 0 && read > 0) {
 		all->until = milliseconds_now() + pause;
-		all->limit = all->bytes + READING_MAX;
+		all->limit = all->totals.decoded + READING_MAX;
 		read = projects_start(all, &failure);
 		if (read == 0)
 			read = all->module->run(all->transfers, &all->until, &failure);
@@ -290,12 +289,13 @@ static int add_index(const struct options *options, const struct transfer_module
 	if (!index || !made_for)
 		return error_nomem(error);
 	all.index = index;
-	all.made_for = slice_of(made_for);
+	all.made_for = made_for;
 	code = catalogue_file(options, &file, error);
 	if (code == 0)
 		code = worksheet_open(page_script, &all.sheet, error);
 	if (code == 0)
-		code = module->open(settings, index, url, interrupted, &all.transfers, error);
+		code = module->open(settings, index, url, interrupted, &all.totals, &all.transfers,
+		                    error);
 	if (code == 0)
 		code = want_all(&all, first, error);
 	if (code == 0)
@@ -306,8 +306,8 @@ static int add_index(const struct options *options, const struct transfer_module
 	note(options,
 	     "%s: %zu projects (%zu unchanged), %zu files by %zu requests and %llu kB; "
 	     "%zu could not be read, %zu " SDIST_NEEDS_BUILD "; %zu distributions in all",
-	     index, all.count, all.unchanged, all.wheels, all.requests,
-	     (unsigned long long)(all.bytes / 1024), all.failed, all.needing_build,
+	     index, all.count, all.unchanged, all.wheels, all.totals.requests,
+	     (unsigned long long)(all.totals.received / 1024), all.failed, all.needing_build,
 	     all.root.distribution_count);
 	return all.failed ? STATUS_COULD_NOT : STATUS_DONE;
 }

@@ -88,12 +88,11 @@ static bool judge(const struct choice *choice, struct page *page, struct page_fi
 	int order;
 
 	*failed |= !python;
-	return !*failed && !file->is_yanked &&
+	return !*failed && !file->is_yanked && (!file->is_wheel || fits(tags, minor)) &&
+	       slice_equal(distname_normalize_in(&page->arena, name, failed), project) &&
 	       version_compare(file->version, file->version, &order) &&
 	       version_is_allowed(file->version, specifiers) &&
-	       version_is_allowed(slice_of(python), file->requires_python) &&
-	       (!file->is_wheel || fits(tags, minor)) &&
-	       slice_equal(distname_normalize_in(&page->arena, name, failed), project);
+	       version_is_allowed(slice_of(python), file->requires_python);
 }
 
 /* Is @one preferred to @other? Both have valid versions. */

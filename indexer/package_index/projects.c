@@ -3,7 +3,8 @@
  *
  * The source column of a project's rows records their origin:
  *
- *     RUN PYTHON newest|all ETAG        1764085617 3.12 newest "ab12"
+ *     RUN PYTHON newest|all [SPECIFIERS]     1764085617 3.12 newest >=2
+ *     ETAG                                   "ab12"
  *
  * So the next run fetches only changed pages, a killed run is resumed, and a wheel, which never
  * changes under its name, is read once.
@@ -15,6 +16,7 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
+#include "db/base/name_map.h"
 #include "db/base/sha256.h"
 #include "db/base/text.h"
 #include "indexer/archive/sdist.h"
@@ -49,6 +51,8 @@ struct job {
 	size_t next_item, left; /* next to start; number of unfinished ones */
 	bool is_starting;
 	struct slice url, etag; /* of the page */
+	char *made_for;         /* the choice and its specifiers; malloc'd */
+	struct name_map names;  /* of the page's files: their indexes */
 	bool is_over;           /* it was read, or failed */
 	bool has_etag;          /* the page's ETag is known from an earlier run */
 	bool is_unsure;         /* a file must be fetched again even if the page is unchanged */
@@ -96,6 +100,8 @@ static void job_free(struct job *job)
 	page_free(&job->page);
 	free(job->items);
 	free(job->known);
+	free(job->made_for);
+	name_map_free(&job->names);
 	arena_free(&job->arena);
 	free(job);
 }
@@ -117,7 +123,7 @@ void projects_free(struct catalogue *all, bool running)
 static int end_job(struct job *job, struct error *error)
 {
 	job->is_over = true;
-	if (job->all->bytes > job->all->limit)
+	if (job->all->totals.decoded > job->all->limit)
 		job->all->until = 0;
 	progress_show(&job->all->progress, NULL, ++job->all->done, job->all->count);
 	return projects_start(job->all, error);
@@ -132,12 +138,11 @@ static int fail_job(struct job *job, const char *why, struct error *error)
 	return end_job(job, error);
 }
 
-static struct item *item_of(struct job *job, struct slice file)
+static struct item *item_of(const struct job *job, struct slice file)
 {
-	for (size_t i = 0; i < job->page.count; i++)
-		if (slice_equal(job->page.files[i].name, file))
-			return &job->items[i];
-	return NULL;
+	uint32_t at = name_map_get(&job->names, file);
+
+	return at == NAME_MAP_NONE ? NULL : &job->items[at];
 }
 
 /* --- known rows of a project --- */
@@ -170,16 +175,15 @@ static int find_known(struct job *job, struct reader *reader, struct error *erro
 static const char *known_etag(const struct job *job, bool *is_of_run)
 {
 	const char *source = job->known_count > 0 ? job->known[0].source.ptr : NULL;
-	struct slice made_for = job->all->made_for;
+	size_t made_for = strlen(job->made_for);
 	long long run = 0;
 	int length = 0;
 
-	if (!source || job->wanted.specifiers.len ||
-	    sscanf(source, "%lld %n", &run, &length) != 1 ||
-	    !slice_starts(slice_of(source + length), made_for))
+	if (!source || sscanf(source, "%lld %n", &run, &length) != 1 ||
+	    strncmp(source + length, job->made_for, made_for) != 0)
 		return NULL;
 	*is_of_run = run == job->all->run;
-	return source + length + made_for.len;
+	return source + length + made_for;
 }
 
 static int put_row(struct writer *writer, struct root_record *root, struct distribution_record *row,
@@ -204,10 +208,8 @@ static int store(struct job *job, struct writer *writer, struct error *error)
 {
 	struct catalogue *all = job->all;
 	CLEANUP(cleanup_free)
-	char *text =
-	        text_format("%lld %s%s", (long long)all->run, all->made_for.ptr, job->etag.ptr);
-	bool is_final = !job->is_unsure && job->wanted.specifiers.len == 0;
-	struct slice source = is_final ? slice_of(text) : (struct slice){0};
+	char *text = text_format("%lld %s%s", (long long)all->run, job->made_for, job->etag.ptr);
+	struct slice source = job->is_unsure ? (struct slice){0} : slice_of(text);
 	int code = text ? find_known(job, writer_reader(writer), error) : error_nomem(error);
 
 	for (size_t i = 0; code == 0 && i < job->known_count; i++) {
@@ -303,18 +305,13 @@ static int item_failed(struct item *item, const char *why, bool is_lasting, stru
 
 static transfer_done take_piece, take_metadata;
 
-int projects_ask(struct catalogue *all, const struct transfer_request *request, struct error *error)
-{
-	all->requests++;
-	return all->module->add(all->transfers, request, error);
-}
-
 static int ask(struct item *item, const char *url, const char *range, uint64_t limit,
                transfer_done *done, struct error *error)
 {
 	const struct transfer_request request = {url, NULL, range, limit, done, item};
+	struct catalogue *all = item->job->all;
 
-	return projects_ask(item->job->all, &request, error);
+	return all->module->add(all->transfers, &request, error);
 }
 
 /* Fetch @size bytes from @at; @size 0: the end of a wheel of unknown size. */
@@ -403,7 +400,6 @@ static int take_metadata(void *payload, const struct transfer_answer *answer, st
 	struct item *item = payload;
 	bool failed = false;
 
-	item->job->all->bytes += answer->body.len;
 	if (answer->problem)
 		return item_failed(item, answer->problem, false, error);
 	item->wheel.metadata = arena_copy(&item->wheel.arena, answer->body, &failed);
@@ -442,7 +438,6 @@ static int take_piece(void *payload, const struct transfer_answer *answer, struc
 	bool failed = false;
 	int code;
 
-	item->job->all->bytes += answer->body.len;
 	if (problem)
 		return item_failed(item, problem, !answer->problem || answer->is_too_large, error);
 	if (is_whole && !slice_is_null(item->file->sha256))
@@ -469,9 +464,6 @@ static int start_item(struct item *item, struct error *error)
 	uint64_t size = file->size > 0 ? (uint64_t)file->size : 0;
 	bool failed = false;
 
-	for (size_t i = 0; i < job->known_count; i++)
-		item->is_known |= slice_equal(job->known[i].directory, file->name) &&
-		                  slice_is_null(job->known[i].error);
 	if (item->is_known) {
 		item->row = (struct distribution_record){.directory = file->name,
 		                                         .name = job->wanted.name,
@@ -514,8 +506,17 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 	for (size_t i = 0; job->items && i < job->page.count; i++) {
 		job->items[i].job = job;
 		job->items[i].file = &job->page.files[i];
+		name_map_set(&job->names, job->page.files[i].name, (uint32_t)i, &failed);
 	}
-	return job->items && !failed ? 0 : error_nomem(error);
+	if (!job->items || failed)
+		return error_nomem(error);
+	for (size_t i = 0; i < job->known_count; i++) {
+		struct item *item = item_of(job, job->known[i].directory);
+
+		if (item && slice_is_null(job->known[i].error))
+			item->is_known = true;
+	}
+	return 0;
 }
 
 static int take_page(void *payload, const struct transfer_answer *answer, struct error *error)
@@ -525,7 +526,6 @@ static int take_page(void *payload, const struct transfer_answer *answer, struct
 	const struct distribution_record row = {.name = job->wanted.name};
 	int code;
 
-	job->all->bytes += answer->body.len;
 	if (answer->problem)
 		return fail_job(job, answer->problem, error);
 	if (answer->status == 304 && job->has_etag) {
@@ -560,6 +560,10 @@ static int start_project(struct catalogue *all, const struct wanted *wanted, str
 	job->wanted = *wanted;
 	job->next = all->jobs;
 	all->jobs = job;
+	job->made_for = text_format("%s%.*s\n", all->made_for, (int)wanted->specifiers.len,
+	                            wanted->specifiers.len ? wanted->specifiers.ptr : "");
+	if (!job->made_for)
+		return error_nomem(error);
 	code = find_known(job, all->reader, error);
 	request.etag = known_etag(job, &is_of_run);
 	if (code < 0 || is_of_run) {
@@ -570,7 +574,7 @@ static int start_project(struct catalogue *all, const struct wanted *wanted, str
 	}
 	request.etag = request.etag && *request.etag ? request.etag : NULL;
 	job->has_etag = request.etag != NULL;
-	return projects_ask(all, &request, error);
+	return all->module->add(all->transfers, &request, error);
 }
 
 int projects_start(struct catalogue *all, struct error *error)

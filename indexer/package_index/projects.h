@@ -22,12 +22,12 @@ struct catalogue {
 	struct worksheet *sheet; /* parses JSON */
 	struct choice choice;
 	const char *index;       /* its URL */
-	struct slice made_for;   /* @choice, as stored in the source of rows */
+	const char *made_for;    /* @choice, as stored in the source of rows */
 	struct reader *reader;   /* of the published database, or NULL */
 	struct root_record root; /* the index's row */
 	int64_t run;             /* start of this run, or of the resumed one */
 	int64_t until;           /* milliseconds: time of the next publication */
-	uint64_t limit;          /* @bytes at which it is due, since they stay in memory */
+	uint64_t limit;          /* bytes in memory, as totals.decoded, at which it is due */
 	bool is_complete;        /* all requested projects have been read */
 	struct job *jobs;
 	struct wanted *wanted;
@@ -35,16 +35,12 @@ struct catalogue {
 	struct arena arena;
 	struct output output;
 	struct progress progress;
-	size_t wheels, unchanged, needing_build, failed, requests;
-	uint64_t bytes;
+	struct transfer_totals totals;
+	size_t wheels, unchanged, needing_build, failed;
 };
 
 /* The columns of --json. */
 struct output projects_output(const struct options *options);
-
-/* Send a request, and count it. */
-int projects_ask(struct catalogue *all, const struct transfer_request *request,
-                 struct error *error);
 
 /*
  * Start reading projects, up to the number of concurrent ones; each that ends starts the next while

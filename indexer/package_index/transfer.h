@@ -43,11 +43,18 @@ struct transfer_request {
 
 struct transfers;
 
+/* What all transfers took so far, repeated ones included. */
+struct transfer_totals {
+	size_t requests;
+	uint64_t received, decoded; /* bytes of bodies: on the network, and without compression */
+};
+
 /* The module's interface, exported as entrydb_transfer_module. Not thread-safe. */
 struct transfer_module {
-	/* @index: its URL, from join(); @login: the same with user and password. Borrowed. */
+	/* @index: its URL, from join(); @login: the same with user and password. All borrowed. */
 	int (*open)(const struct settings *settings, const char *index, const char *login,
-	            bool (*stopped)(void), struct transfers **out, struct error *error);
+	            bool (*stopped)(void), struct transfer_totals *totals, struct transfers **out,
+	            struct error *error);
 	/* run() calls the callback once; the callback may add requests. */
 	int (*add)(struct transfers *transfers, const struct transfer_request *request,
 	           struct error *error);

@@ -49,6 +49,7 @@ struct transfers {
 	const char *index, *const *settings;
 	char *user, *password;
 	bool (*stopped)(void);
+	struct transfer_totals *totals;
 	CURLM *multi;
 	struct transfer *first;
 	int64_t paused_until; /* milliseconds; requested by a server */
@@ -348,11 +349,17 @@ static const char *problem_of(struct transfer *transfer, CURLcode result, long s
 
 static int finish(struct transfer *transfer, CURLcode result, struct error *error)
 {
+	struct transfer_totals *totals = transfer->all->totals;
 	struct transfer **at = &transfer->all->first;
 	struct transfer_answer answer = {.is_too_large = transfer->is_too_large};
+	curl_off_t received = 0;
 	long status = 0;
 	int code;
 
+	curl_easy_getinfo(transfer->easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+	totals->requests++;
+	totals->received += (uint64_t)received;
+	totals->decoded += transfer->length;
 	curl_multi_remove_handle(transfer->all->multi, transfer->easy);
 	transfer->is_running = false;
 	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -446,7 +453,8 @@ static void transfers_close(struct transfers *transfers)
 }
 
 static int transfers_open(const struct settings *settings, const char *index, const char *login,
-                          bool (*stopped)(void), struct transfers **out, struct error *error)
+                          bool (*stopped)(void), struct transfer_totals *totals,
+                          struct transfers **out, struct error *error)
 {
 	static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTPS_PROXY",
 	                                      "all_proxy", "ALL_PROXY"};
@@ -464,6 +472,7 @@ static int transfers_open(const struct settings *settings, const char *index, co
 	transfers->index = index;
 	transfers->settings = (const char *const *)settings->values;
 	transfers->stopped = stopped;
+	transfers->totals = totals;
 	transfers->has_proxy = settings->values[SETTING_PROXY] != NULL;
 	for (size_t i = 0; i < sizeof(proxies) / sizeof(*proxies); i++)
 		transfers->has_proxy |= getenv(proxies[i]) != NULL;

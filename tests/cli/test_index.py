@@ -347,6 +347,10 @@ class Reading(IndexTest):
         self.assertEqual(len(self.index.asked("/files/")), 1)
         self.assertEqual([row[1] for row in self.rows() if row[0] == "p7"], ["2.0"])
         self.assertEqual(len(self.rows()), 30)
+        for unchanged in ("0 unchanged", "1 unchanged"):
+            self.assertIn(unchanged, self.add("p7<2").err)
+            self.assertEqual([row[1] for row in self.rows() if row[0] == "p7"], ["1.0"])
+        self.assertIn("0 unchanged", self.add("p7").err)
 
     def test_killed_and_resumed(self):
         count = 1000 if LONG else 200
