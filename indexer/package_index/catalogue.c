@@ -39,10 +39,10 @@
 
 /* --- which projects --- */
 
-static int want(struct catalogue *all, struct slice name, struct slice specifiers,
+static int want(struct catalogue *all, struct slice name, struct slice specifiers, bool is_listed,
                 struct error *error)
 {
-	struct wanted wanted = {.specifiers = specifiers};
+	struct wanted wanted = {.specifiers = specifiers, .is_listed = is_listed};
 	bool failed = false;
 	char *text;
 
@@ -76,7 +76,7 @@ static int want_line(struct catalogue *all, struct slice line, struct error *err
 	bracket = memchr(rest.ptr, ']', rest.len);
 	if (rest.len && rest.ptr[0] == '[' && bracket)
 		rest = slice_between(bracket + 1, line.ptr + line.len);
-	return want(all, slice_first(line, length), unicode_strip(rest), error);
+	return want(all, slice_first(line, length), unicode_strip(rest), false, error);
 }
 
 static int want_file(struct catalogue *all, const char *path, struct error *error)
@@ -106,7 +106,7 @@ static int take_projects(void *payload, const struct transfer_answer *answer, st
 	code = page_read(all->sheet, answer->type, "project", answer->body, &page, error);
 	for (size_t i = 0; code == 0 && i < page.count; i++)
 		if (text_is_plain(page.files[i].name, "-_."))
-			code = want(all, page.files[i].name, (struct slice){0}, error);
+			code = want(all, page.files[i].name, (struct slice){0}, true, error);
 	return code;
 }
 
@@ -305,10 +305,11 @@ static int add_index(const struct options *options, const struct transfer_module
 		return code;
 	note(options,
 	     "%s: %zu projects (%zu unchanged), %zu files by %zu requests and %llu kB; "
-	     "%zu could not be read, %zu " SDIST_NEEDS_BUILD "; %zu distributions in all",
+	     "%zu could not be read, %zu have no file for Python %s, %zu " SDIST_NEEDS_BUILD
+	     "; %zu distributions in all",
 	     index, all.count, all.unchanged, all.wheels, all.totals.requests,
-	     (unsigned long long)(all.totals.received / 1024), all.failed, all.needing_build,
-	     all.root.distribution_count);
+	     (unsigned long long)(all.totals.received / 1024), all.failed, all.empty, python,
+	     all.needing_build, all.root.distribution_count);
 	return all.failed ? STATUS_COULD_NOT : STATUS_DONE;
 }
 

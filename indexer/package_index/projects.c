@@ -129,12 +129,16 @@ static int end_job(struct job *job, struct error *error)
 	return projects_start(job->all, error);
 }
 
-static int fail_job(struct job *job, const char *why, struct error *error)
+/* @code: ERROR_NOTFOUND if it has no page or no suitable file, which is common in an index. */
+static int fail_job(struct job *job, int code, const char *why, struct error *error)
 {
 	const struct distribution_record row = {.name = job->wanted.name, .error = slice_of(why)};
+	bool is_empty = code == ERROR_NOTFOUND && job->wanted.is_listed;
 
-	complain(job->all, row.name, row.error);
-	put(job->all, &row, NULL, "failed");
+	job->all->empty += is_empty;
+	if (!is_empty)
+		complain(job->all, row.name, row.error);
+	put(job->all, &row, NULL, is_empty ? "empty" : "failed");
 	return end_job(job, error);
 }
 
@@ -527,7 +531,8 @@ static int take_page(void *payload, const struct transfer_answer *answer, struct
 	int code;
 
 	if (answer->problem)
-		return fail_job(job, answer->problem, error);
+		return fail_job(job, answer->status == 404 ? ERROR_NOTFOUND : ERROR_IO,
+		                answer->problem, error);
 	if (answer->status == 304 && job->has_etag) {
 		job->all->unchanged++;
 		put(job->all, &row, NULL, "unchanged");
@@ -536,7 +541,7 @@ static int take_page(void *payload, const struct transfer_answer *answer, struct
 	code = read_page(job, answer, &why);
 	if (code < 0)
 		return error_is_failure(code) ? error_move(error, &why)
-		                              : fail_job(job, error_text(&why), error);
+		                              : fail_job(job, code, error_text(&why), error);
 	return start_items(job, error);
 }
 

@@ -13,6 +13,7 @@
 struct wanted {
 	struct slice name, normalized_name; /* with '-', as in URLs; with '_', as in rows */
 	struct slice specifiers;            /* version specifiers; null: all */
+	bool is_listed; /* by the index, not by the user: it may have no files */
 };
 
 struct catalogue {
@@ -36,7 +37,7 @@ struct catalogue {
 	struct output output;
 	struct progress progress;
 	struct transfer_totals totals;
-	size_t wheels, unchanged, needing_build, failed;
+	size_t wheels, unchanged, needing_build, empty, failed;
 };
 
 /* The columns of --json. */

@@ -352,6 +352,21 @@ class Reading(IndexTest):
             self.assertEqual([row[1] for row in self.rows() if row[0] == "p7"], ["1.0"])
         self.assertIn("0 unchanged", self.add("p7").err)
 
+    def test_projects_without_files(self):
+        """An index lists many of them: with --all they are counted; named, they are failures."""
+        self.index.add("good")
+        self.index.add("newer", fields={"requires-python": ">=99"})
+        self.index.add("gone")
+        self.index.lies["simple/gone/"] = lambda handler: handler.answer(404, b"") or True
+        reply = self.add("--all")
+        self.assertIn("0 could not be read, 2 have no file for Python 3.12", reply.err)
+        self.assertNotIn("gone", reply.err)
+        states = [json.loads(line)["state"] for line in self.add("--all", "--json").out.splitlines()]
+        self.assertEqual(sorted(states), ["empty", "empty", "unchanged"])
+        reply = self.add("newer", "gone", status=COULD_NOT)
+        self.assertIn("2 could not be read, 0 have no file", reply.err)
+        self.assertIn("gone: the server has no such page", reply.err)
+
     def test_killed_and_resumed(self):
         count = 1000 if LONG else 200
         for i in range(count):
@@ -471,7 +486,7 @@ class Lies(IndexTest):
         if not how.pop("is_there", False):
             self.index.add("bad", **how)
         self.index.lies = {pattern: lambda handler: lie(handler) is not False} if pattern else {}
-        reply = self.add("--all", status=COULD_NOT)
+        reply = self.add("good", "bad", status=COULD_NOT)
         self.assertEqual([row[0] for row in self.rows()], ["good"], str(reply))
         lines = [line for line in reply.err.splitlines() if "bad" in line]
         self.assertEqual(len(lines), 1, str(reply))
