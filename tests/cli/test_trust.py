@@ -565,6 +565,11 @@ class Results(TrustTest):
         self.assertIn(f"belongs to user {self.other.uid}", reply.err)
         self.assertEqual(os.listdir(theirs), ["report"])
         self.assert_untouched()
+        os.unlink(f"{theirs}/report")
+        os.symlink("/dev/full", f"{theirs}/report")  # it could be a disk
+        os.symlink(f"{theirs}/report", f"{self.top}/report")
+        self.run_program("audit", self.site, "--sarif", f"{self.top}/report", status=DONE)
+        self.assertFalse(os.path.islink(f"{self.top}/report"))
 
     def test_is_private(self):
         """It may say what others cannot read."""
