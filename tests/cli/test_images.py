@@ -383,6 +383,18 @@ class Hostile(Case):
             file.write(layer({"manifest.json": "[]", "x": "x"})[:1600])
         self.run_program("add", "cut.tar", status=3)
 
+    @support.needs_root
+    def test_where_a_group_may_write(self):
+        """Its members could replace the directory by a link to "/" before the image is unpacked."""
+        image, state = self.layout().add(layer({})), os.path.dirname(os.path.dirname(self.keep))
+        self.run_program("add", image)
+        os.chown(state, self.user or 0, 4321)
+        os.chmod(state, 0o775)
+        for command in ("add", "forget"):
+            os.utime(f"{image}/index.json")
+            self.run_program(command, image, status=3)
+            self.assertIn(f"others may write to {state}", self.stderr)
+
     def test_interrupted(self):
         big = layer({f"usr/share/{i}": "x" * 20000 for i in range(3000)})
         layout = self.layout().add(big, layer(distribution("a", "1.0", "[g]\na = a:main\n")))
