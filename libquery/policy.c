@@ -214,7 +214,7 @@ static int list_layers(struct entrydb *db)
 static int read_layer(struct policy_layer *layer, struct error *error)
 {
 	struct stat status;
-	bool is_there = layer->place && stat(layer->place, &status) == 0;
+	bool is_there = layer->place && file_status(AT_FDCWD, layer->place, &status, NULL) > 0;
 	bool is_out_of_reach = layer->place && !is_there && errno == EACCES;
 	struct policy_rules rules = {0};
 	CLEANUP(cleanup_free) char *text = NULL;

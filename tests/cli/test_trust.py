@@ -174,6 +174,11 @@ class Writing(TrustTest):
         os.symlink("../" * 20 + "state", f"{image}/var/lib/entrydb")
         self.run_program("update", "--root", image, status=DONE)
         self.assert_untouched()
+        os.rename(f"{image}/usr/lib/python3", f"{image}/moved")
+        os.symlink("/moved", f"{image}/usr/lib/python3")
+        os.unlink(f"{image}/state/entry_points.db")
+        self.run_program("update", "--root", image, status=DONE)
+        self.assertEqual(query(f"{image}/state/entry_points.db", "SELECT name FROM distribution"), [("alpha",)])
 
     def test_everybody_may_write(self):
         """Nothing can be published there: root has a database of its own for it."""
