@@ -385,6 +385,11 @@ class Publishing(TrustTest):
         self.assertNotIn(("is:swordfish",), rows)
         reply = self.run_program("list", "--root", image, "--fresh", "exact", "--path", site[len(image):])
         self.assertNotIn("swordfish", reply.out)
+        add_distribution(f"{image}/venv/{SITE}", "mod", text="[g]\nx = mod:y\n", RECORD="mod.py,,\n")
+        write(f"{image}/mod.py", "")
+        os.symlink("/mod.py", f"{image}/venv/{SITE}/mod.py")
+        found = self.run_program("audit", "--json", "--root", image, "/venv").objects
+        self.assertIn("module-outside", [one["rule"] for one in found])
 
     def with_record(self, name):
         """The name of the directory, and the hash in its RECORD."""
