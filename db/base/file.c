@@ -21,9 +21,32 @@
 
 /* --- below a sysroot --- */
 
-__attribute__((weak)) const struct file_sysroot *file_sysroot(void)
+static _Thread_local const struct file_sysroot *file_sysroot_of_thread;
+
+const struct file_sysroot *file_sysroot(void)
 {
-	return NULL;
+	return file_sysroot_of_thread;
+}
+
+void file_set_sysroot(const struct file_sysroot *sysroot)
+{
+	file_sysroot_of_thread = sysroot;
+}
+
+int file_sysroot_open(const char *path, struct file_sysroot *out)
+{
+	int fd = file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+	char *real = fd < 0 ? NULL : file_real_path(fd);
+
+	*out = (struct file_sysroot){fd, path, real ? real : strdup(path)};
+	return fd >= 0 && out->real ? 0 : -1;
+}
+
+void file_sysroot_close(struct file_sysroot *sysroot)
+{
+	cleanup_close(&sysroot->fd);
+	free((char *)sysroot->real);
+	*sysroot = (struct file_sysroot){.fd = -1};
 }
 
 /* The rest of @path below @top; NULL if it lies elsewhere. */
@@ -78,8 +101,13 @@ static int open_below(const char *inside, int flags)
 {
 	const struct file_sysroot *sysroot = file_sysroot();
 	CLEANUP(cleanup_free) char *path = NULL;
-	int fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
+	int fd;
 
+	if (sysroot->fd < 0) {
+		errno = ENOENT;
+		return -1;
+	}
+	fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
 	/* EAGAIN: a rename raced with the walk, or the file's owner holds a lease on it. */
 	if (fd >= 0 || (!is_unknown(errno) && errno != EAGAIN))
 		return fd;
