@@ -209,6 +209,9 @@ int image_add(const struct options *options, const char *path, struct error *err
 		return 2;
 	if (code == 0)
 		code = open_trees(kept.directory, SAFE_CREATE, &directory, error);
+	/* Anyone who can open it can hold the lock. */
+	if (code == 0 && fchmod(directory, S_IRWXU) != 0)
+		code = error_errno(error, errno, "%s", kept.directory);
 	if (code < 0)
 		return code;
 	if (flock(directory, LOCK_EX | LOCK_NB) != 0)

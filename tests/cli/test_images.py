@@ -6,6 +6,7 @@ usage: test_images.py [unittest options]
 As root, each test also runs as an ordinary user. Tests that need skopeo or umoci are skipped without them.
 """
 
+import glob
 import gzip
 import hashlib
 import io
@@ -388,6 +389,7 @@ class Hostile(Case):
         """Its members could replace the directory by a link to "/" before the image is unpacked."""
         image, state = self.layout().add(layer({})), os.path.dirname(os.path.dirname(self.keep))
         self.run_program("add", image)
+        self.assertEqual({os.stat(path).st_mode & 0o777 for path in glob.glob(f"{self.keep}/*")}, {0o700})  # it is the lock, too
         os.chown(state, self.user or 0, 4321)
         os.chmod(state, 0o775)
         for command in ("add", "forget"):
