@@ -412,6 +412,11 @@ class Settings(IndexTest):
             if os.path.isfile(f"{self.top}/{file}") and file != "pip.conf":
                 self.assertNotIn(b"s3cret", support.read_bytes(f"{self.top}/{file}"), file)
         self.assertNotIn("s3cret", reply.err)
+        seen = []
+        self.index.lies = {"simple/a/": lambda handler: seen.append(support.read_bytes(f"/proc/{child.pid}/cmdline"))}
+        child = self.start("add", "--index", url, "a", "--db", self.catalogue)
+        self.finish(child)
+        self.assertNotIn(b"s3cret", seen[0])
         self.assertEqual(os.stat(self.catalogue).st_mode & 0o777, 0o600)
         self.assertIn("no index is configured", self.configured().err)
         self.assertEqual(self.run_program("add", "--index").status, USAGE)
