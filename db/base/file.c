@@ -97,16 +97,27 @@ static bool is_unknown(int errnum)
 	return errnum == ENOSYS || errnum == EPERM;
 }
 
+static int open_below(const char *inside, int flags);
+
+static int status_below(const char *path, struct stat *status)
+{
+	CLEANUP(cleanup_close) int fd = open_below(path, O_PATH);
+
+	return fd < 0 ? -1 : fstat(fd, status);
+}
+
+/* Who made the tree may have been able to make devices: an image that is mounted, for instance. */
 static int open_below(const char *inside, int flags)
 {
 	const struct file_sysroot *sysroot = file_sysroot();
 	CLEANUP(cleanup_free) char *path = NULL;
+	struct stat status;
 	int fd;
 
-	if (sysroot->fd < 0) {
-		errno = ENOENT;
+	errno = sysroot->fd < 0 ? ENOENT : ENXIO;
+	if (sysroot->fd < 0 || (!(flags & (O_PATH | O_DIRECTORY)) &&
+	                        status_below(inside, &status) == 0 && safe_is_device(&status)))
 		return -1;
-	}
 	fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
 	/* EAGAIN: a rename raced with the walk, or the file's owner holds a lease on it. */
 	if (fd >= 0 || (!is_unknown(errno) && errno != EAGAIN))
@@ -129,8 +140,7 @@ static bool is_device(int directory, const char *name)
 	struct stat status;
 
 	return (directory == AT_FDCWD || name[0] == '/') &&
-	       fstatat(directory, name, &status, 0) == 0 &&
-	       (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode));
+	       fstatat(directory, name, &status, 0) == 0 && safe_is_device(&status);
 }
 
 int file_open(int directory, const char *name, int flags)
@@ -197,13 +207,6 @@ int file_open_for(mode_t readers, int directory, const char *name)
 		return take_fd(&fd);
 	errno = EACCES;
 	return -1;
-}
-
-static int status_below(const char *path, struct stat *status)
-{
-	CLEANUP(cleanup_close) int fd = open_below(path, O_PATH);
-
-	return fd < 0 ? -1 : fstat(fd, status);
 }
 
 int file_status(int directory, const char *path, struct stat *status, struct error *error)
