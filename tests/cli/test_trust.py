@@ -531,6 +531,16 @@ class Looking(TrustTest):
         reply = self.run_program("list", "--fresh", "trust", "--path", self.site)
         self.assertNotIn("swordfish", reply.out)
 
+    def test_a_link_to_private_archives(self):
+        """Not even their names are listed."""
+        os.chmod(self.mine, 0o700)
+        write(f"{self.mine}/swordfish-1.0-py3-none-any.whl", "")
+        os.makedirs(f"{self.prefix}/wheels")
+        os.symlink(self.mine, f"{self.prefix}/wheels/all")
+        self.other.own(self.prefix)
+        reply = self.run_program("add", "--db", f"{self.top}/catalogue.db", f"{self.prefix}/wheels/all", status=COULD_NOT)
+        self.assertNotIn("swordfish", reply.err)
+
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_an_old_kernel(self):
         """Without openat2(), what lies below --root is read hop by hop."""
