@@ -87,6 +87,14 @@ die() {
     exit 1
 }
 
+why_unsafe() {
+    say "$unsafe belongs to another user, or others may write to it"
+}
+
+refuse() {
+    die "$(why_unsafe); run this as that user, or chmod go-w it"
+}
+
 # --- permissions ---
 
 # as UID COMMAND: run it as root if UID is 0, else as the caller. sudo is used only if it needs no
@@ -106,18 +114,37 @@ can_be_root() {
 }
 
 # is_safe_for UID PATH: test whether each directory and link above it belongs to that user or root and
-# is not writable by others, who could redirect operations on the path.
+# is not writable by others, who could redirect operations on the path. As in entrydb, a group whose
+# number is the owner's is no other, unless there is an access control list (+). Sets unsafe.
 is_safe_for() {
+    [ "$judged" != "$1 ${2%/*}" ] || return 0
     for way in "$2" "$(readlink -f "$2" || say "$2")"; do
         while [ "$way" != / ]; do
             way=$(dirname "$way")
-            case $(stat -c '%u %A' "$way" 2>/dev/null || say '0 -') in
-            *w[x-]) return 1 ;;
-            "0 "* | "$1 "*) ;;
+            unsafe=$way
+            read -r mode _ uid gid _ <<END
+$(ls -ldn "$way" 2>/dev/null || say '- 1 0 0')
+END
+            case $mode:$uid in
+            *:0 | *:"$1") ;;
             *) return 1 ;;
+            esac
+            case $mode in
+            l* | ?????????[tT]*) ;;
+            ????????w* | ?????w*+) return 1 ;;
+            ?????w*) [ "$uid" = "$gid" ] || return 1 ;;
             esac
         done
     done
+    judged="$1 ${2%/*}"
+}
+
+remove_file() {
+    if is_safe_for "$prefix_owner" "$1"; then
+        as "$prefix_owner" rm -f "$1"
+    else
+        say "$1 stays: $(why_unsafe)"
+    fi
 }
 
 # Print the user who can change that path, existing or not: the caller, or root.
@@ -224,6 +251,7 @@ write_record() {
     quietly "$cmake" env DESTDIR="$scratch/stage" "$cmake" --install "$scratch/build"
     { sort -u "$scratch/build/install_manifest.txt" && say "" "$record"; } | grep . >"$scratch/files"
     while read -r file; do
+        is_safe_for "$prefix_owner" "$file" || refuse
         say "file $file"
         directory=$(dirname "$file")
         while [ ! -d "$directory" ]; do
@@ -236,7 +264,7 @@ write_record() {
     done >>"$scratch/record"
     [ -e "$record" ] || return 0
     recorded file "$record" | grep -vxF -f "$scratch/files" | while read -r file; do
-        as "$prefix_owner" rm -f "$file"
+        remove_file "$file"
     done
     grep -v '^file ' "$record" >>"$scratch/record" || :
 }
@@ -360,7 +388,7 @@ remove_database() {
     changer=$(changer_of "$directory")
     # Other users or programs may depend on it.
     if ! is_safe_for "$changer" "$1"; then
-        stays "$1" "another user's directory, or everybody's, leads to it; that user may remove it"
+        stays "$1" "$(why_unsafe)"
     elif [ -n "$other_program" ]; then
         stays "$1" "$other_program uses it"
     elif [ "$(ask "$1" "SELECT count(*) > 0 FROM root WHERE kind IN ('zip', 'archive')")" = 1 ]; then
@@ -383,11 +411,11 @@ uninstall() {
     [ -e "$record" ] || die "$record: no such file; nothing was installed in $prefix by this script"
     cp "$record" "$scratch/record"
     recorded file "$scratch/record" | while read -r file; do
-        as "$prefix_owner" rm -f "$file"
+        remove_file "$file"
     done
     # Deepest first; a directory that is not empty stays.
     recorded directory "$scratch/record" | sort -r | while read -r directory; do
-        as "$prefix_owner" rmdir "$directory" 2>/dev/null || :
+        ! is_safe_for "$prefix_owner" "$directory" || as "$prefix_owner" rmdir "$directory" 2>/dev/null || :
     done
     run_ldconfig
     other_program=$(command -v entrydb || :)
@@ -440,6 +468,7 @@ record=$prefix/share/entrydb/installed
 program=$prefix/bin/entrydb
 prefix_owner=$(changer_of "$prefix")
 scratch=$(mktemp -d)
+judged=
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 
@@ -447,7 +476,7 @@ if [ $action = install ] && [ "$prefix_owner" = 0 ] && ! can_be_root; then
     die "$prefix cannot be written; run this as root, or with sudo set up, or name another --prefix"
 fi
 if [ $action != packages ] && ! is_safe_for "$prefix_owner" "$record"; then
-    die "another user's directory, or everybody's, leads to $prefix; run this as that user"
+    refuse
 fi
 case $action in
 uninstall) uninstall ;;

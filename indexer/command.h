@@ -64,6 +64,12 @@ const char *options_not_among(const struct options *options, const char *names);
 void options_print(const char *names, const char *verb);
 
 /*
+ * Returns a copy of the URL, and masks its password in the command line, which other users can read
+ * and messages quote. NULL: out of memory.
+ */
+char *options_take_url(char *word);
+
+/*
  * Print a usage error with a pointer to the help of @verb, or, if NULL, of the program. Returns
  * STATUS_USAGE.
  */

@@ -285,7 +285,8 @@ bool known_root_is_gone(const char *path)
 {
 	struct stat status;
 
-	return stat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+	return file_status(AT_FDCWD, path, &status, NULL) <= 0 &&
+	       (errno == ENOENT || errno == ENOTDIR);
 }
 
 /*

@@ -11,9 +11,10 @@
 #include "db/base/file.h"
 #include "indexer/command.h"
 
-static int digest_of(const char *path, uint8_t digest[SHA256_SIZE], struct error *error)
+static int digest_of(mode_t readers, const char *path, uint8_t digest[SHA256_SIZE],
+                     struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
+	CLEANUP(cleanup_close) int fd = file_open_for(readers, AT_FDCWD, path);
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) != 0)
@@ -39,7 +40,7 @@ static bool is_digest(struct slice text, const uint8_t digest[SHA256_SIZE])
 	return slice_equal(text, slice_of(base64));
 }
 
-int file_hash_matches(const char *path, struct slice recorded, struct error *error)
+int file_hash_matches(mode_t readers, const char *path, struct slice recorded, struct error *error)
 {
 	static const struct slice algorithm = {"sha256=", 7};
 	uint8_t found[SHA256_SIZE];
@@ -47,14 +48,14 @@ int file_hash_matches(const char *path, struct slice recorded, struct error *err
 
 	if (!slice_starts(recorded, algorithm))
 		return error_set(error, ERROR_INVALID, "%s: not a hash by SHA-256", path);
-	code = digest_of(path, found, error);
+	code = digest_of(readers, path, found, error);
 	return code < 0 ? code : is_digest(slice_from(recorded, algorithm.len), found);
 }
 
 int file_hash(const char *path, char hex[SHA256_HEX_SIZE + 1], struct error *error)
 {
 	uint8_t found[SHA256_SIZE];
-	int code = digest_of(path, found, error);
+	int code = digest_of(0, path, found, error);
 
 	if (code == 0)
 		sha256_hex(found, hex);

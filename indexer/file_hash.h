@@ -4,6 +4,8 @@
 #ifndef INDEXER_FILE_HASH_H
 #define INDEXER_FILE_HASH_H
 
+#include <sys/types.h>
+
 #include "db/base/error.h"
 #include "db/base/sha256.h"
 #include "db/base/slice.h"
@@ -12,9 +14,9 @@
  * Does the file at @path have the hash @recorded: "sha256=" and the digest in base64url without
  * padding (PEP 376, PEP 427), or in hexadecimal, as in Debian's packages? 1: yes; 0: no;
  * ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO and the like: it could not be read. ERROR_INVALID:
- * another kind of hash.
+ * another kind of hash. @readers: of the result, as for file_open_for().
  */
-int file_hash_matches(const char *path, struct slice recorded, struct error *error);
+int file_hash_matches(mode_t readers, const char *path, struct slice recorded, struct error *error);
 
 /* The SHA-256 of the file at @path, in hexadecimal. */
 int file_hash(const char *path, char hex[SHA256_HEX_SIZE + 1], struct error *error);

@@ -233,3 +233,26 @@ enum status options_parse(char **argv, struct options *options)
 	options->argument_count = count;
 	return status;
 }
+
+/* --- URLs --- */
+
+static void cover(char *from, const char *to)
+{
+	memset(from, 'x', (size_t)(to - from));
+}
+
+char *options_take_url(char *word)
+{
+	static const char parameter[] = "password=";
+	char *url = strdup(word), *user = strstr(word, "//");
+	char *at = user ? strrchr(user, '@') : NULL;
+	char *colon = at ? memchr(user, ':', (size_t)(at - user)) : NULL;
+
+	if (colon)
+		cover(colon + 1, at);
+	for (char *p = word; (p = strstr(p, parameter));) {
+		p += strlen(parameter);
+		cover(p, p + strcspn(p, "&"));
+	}
+	return url;
+}

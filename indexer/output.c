@@ -339,29 +339,39 @@ int output_end(struct output *output, struct error *error)
 
 #define FILE_MODE 0600 /* the results may contain private data */
 
-/*
- * Write to an existing device or pipe: 1; 0: it is neither, or behind a link that others have made
- * or can replace. @above: its directory. A regular file is never modified.
- */
-static int write_in_place(const char *above, const char *path, struct slice text,
-                          struct error *error)
+/* The caller's descriptor that @path names, such as /dev/stdout; -1: none. */
+static int descriptor_of(const char *path)
 {
+	static const char *const names[] = {"/dev/fd/%d%n", "/proc/self/fd/%d%n"};
+	int fd = -1, end = 0;
+
+	if (strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0)
+		return strcmp(path, "/dev/stderr") == 0 ? STDERR_FILENO : STDOUT_FILENO;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (sscanf(path, names[i], &fd, &end) == 1 && !path[end])
+			return fd;
+	return -1;
+}
+
+/*
+ * Write to a device or pipe @name in @directory: 1; 0: it is neither, or another user's. Regular
+ * files and links are not modified, but replaced.
+ */
+static int write_in_place(int directory, const char *name, struct slice text)
+{
+	CLEANUP(cleanup_close) int at = safe_openat(directory, name, O_PATH, 0);
 	CLEANUP(cleanup_close) int fd = -1;
-	struct safe_way way;
+	char path[FILE_FD_PATH_ROOM];
 	struct stat status;
 
-	if (safe_path_look(above, NULL, &way, NULL) < 0 || way.uid != geteuid() ||
-	    lstat(path, &status) != 0 || !trust_owner(status.st_uid, TRUST_NO_OTHER) ||
-	    stat(path, &status) != 0 || S_ISREG(status.st_mode))
+	if (at < 0 || fstat(at, &status) != 0)
+		return errno == ENOENT ? 0 : -1;
+	if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode) ||
+	    !trust_owner(status.st_uid, TRUST_NO_OTHER))
 		return 0;
+	file_fd_path(path, at); /* another file may have this name now */
 	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return error_errno(error, errno, "cannot write %s", path);
-	if (S_ISREG(status.st_mode))
-		return 0;
-	return file_write(fd, text.ptr, text.len) == 0
-	               ? 1
-	               : error_errno(error, errno, "cannot write %s", path);
+	return fd >= 0 && file_write(fd, text.ptr, text.len) == 0 ? 1 : -1;
 }
 
 int output_file_write(const char *path, struct slice text, struct error *error)
@@ -370,19 +380,21 @@ int output_file_write(const char *path, struct slice text, struct error *error)
 	CLEANUP(cleanup_free)
 	char *above = slash ? text_format("%.*s/", (int)(slash - path), path) : strdup(".");
 	CLEANUP(cleanup_close) int directory = -1;
+	int given = slice_equal(slice_of(path), SLICE("-")) ? STDOUT_FILENO : descriptor_of(path);
 	int code;
 
 	if (!above)
 		return error_nomem(error);
-	if (slice_equal(slice_of(path), SLICE("-")))
-		return fwrite(text.ptr, 1, text.len, stdout) == text.len
+	if (given >= 0)
+		return fflush(stdout) == 0 && file_write(given, text.ptr, text.len) == 0
 		               ? 0
-		               : error_errno(error, errno, "cannot write the results");
-	code = write_in_place(above, path, text, error);
-	if (code != 0)
-		return code < 0 ? code : 0;
+		               : error_errno(error, errno, "cannot write %s", path);
 	code = safe_directory_open(above, NULL, SAFE_EXISTING, &directory, error);
-	if (code < 0 || small_file_write(directory, slash ? slash + 1 : path, text, FILE_MODE) == 0)
+	if (code < 0)
 		return code;
+	path = slash ? slash + 1 : path;
+	code = write_in_place(directory, path, text);
+	if (code > 0 || (code == 0 && small_file_write(directory, path, text, FILE_MODE) == 0))
+		return 0;
 	return error_errno(error, errno, "cannot write %s", path);
 }

@@ -540,8 +540,9 @@ ENTRYDB_API int entrydb_select_allowed(entrydb *db, const char *group, const cha
  * not exist. ENTRYDB_EPERMISSION: users other than root and the caller can write the file or a
  * directory above it. ENTRYDB_ESETASIDE: quarantined, since it crashed or hung when it was loaded
  * before. If dlopen() fails, with dlerror() in the message: ENTRYDB_EDEPENDENCY, a needed library
- * is missing; ENTRYDB_EUNDEFINED, a needed symbol is undefined; ENTRYDB_ELOAD, anything else. Also
- * the codes of entrydb_resolve() and entrydb_check_policy(). Since 0.1.
+ * is missing; ENTRYDB_EUNDEFINED, a needed symbol is undefined; ENTRYDB_ELOAD, anything else.
+ * ENTRYDB_EINVAL: the handle has a sysroot. Also the codes of entrydb_resolve() and
+ * entrydb_check_policy(). Since 0.1.
  */
 ENTRYDB_API int entrydb_load(entrydb *db, const entrydb_entry_point *entry_point, void **symbol,
                              entrydb_error *error);

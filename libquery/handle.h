@@ -31,6 +31,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+#include "db/base/file.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/entrydb.h"
@@ -95,10 +96,12 @@ struct entrydb {
 	pthread_mutex_t lock;
 	enum entrydb_rules rules;
 	enum entrydb_fresh fresh;
-	char *database; /* of the options, or NULL */
-	char *sysroot;  /* of the options, or NULL */
-	char *program;  /* of the options, or NULL; for rules of one program */
-	unsigned omit;  /* of enum entrydb_omit */
+	char *database;             /* of the options, or NULL */
+	char *sysroot;              /* of the options, or NULL */
+	struct file_sysroot inside; /* while it is locked, with a sysroot */
+	const struct file_sysroot *outer;
+	char *program; /* of the options, or NULL; for rules of one program */
+	unsigned omit; /* of enum entrydb_omit */
 	struct sources sources;
 	struct scan_seen *seen; /* during refresh(); else NULL */
 	unsigned changes;       /* counts changes of the entries' states and scans */
@@ -115,6 +118,10 @@ static inline uint64_t shadowing_place(const struct entrydb *db, size_t entry, u
 {
 	return place_of(db->rules == ENTRYDB_IM_10_1 && !has_metadata, entry, position);
 }
+
+/* Lock the handle; meanwhile, paths of this thread are resolved below its sysroot. */
+void handle_lock(struct entrydb *db);
+void handle_unlock(struct entrydb *db);
 
 /* A query; it may fail because of a database that it marks damaged. */
 typedef int handle_function(struct entrydb *db, void *payload, struct error *error);

@@ -232,6 +232,10 @@ int entrydb_load_with(entrydb *db, const entrydb_entry_point *entry_point,
 		options = &none;
 	if (options->size != sizeof(none))
 		return error_options(own, "ENTRYDB_LOAD_OPTIONS_INIT");
+	/* The dynamic linker follows links, and finds libraries, outside of a sysroot. */
+	if (db->sysroot)
+		return error_set(own, ERROR_INVALID, "nothing is loaded from below %s",
+		                 db->sysroot);
 	code = prepare(&load, own);
 	if (code == 0 && options->flags & ENTRYDB_LOAD_SAME)
 		code = check_build(&load, own);

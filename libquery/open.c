@@ -129,8 +129,11 @@ static int create(const entrydb_options *options, const char *file, struct entry
 		return error_nomem(error);
 	pthread_mutex_init(&db->lock, NULL);
 	code = copy_options(db, options, file, error);
-	if (code == 0 && db->database)
+	if (code == 0 && db->database) {
+		handle_lock(db);
 		code = require_source(db, !file, error);
+		handle_unlock(db);
+	}
 	if (code == 0)
 		*out = take(db);
 	return code;
@@ -139,8 +142,11 @@ static int create(const entrydb_options *options, const char *file, struct entry
 static int add_default_path(struct entrydb *db, struct error *error)
 {
 	CLEANUP(sites_free) struct sites sites = {0};
-	int code = sites_default(&sites, NULL, db->sysroot, error);
+	int code;
 
+	handle_lock(db);
+	code = sites_default(&sites, NULL, db->sysroot, error);
+	handle_unlock(db);
 	for (size_t i = 0; code == 0 && i < sites.count; i++)
 		code = add_entry(db, sites.paths[i], error);
 	return code;

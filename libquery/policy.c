@@ -214,7 +214,7 @@ static int list_layers(struct entrydb *db)
 static int read_layer(struct policy_layer *layer, struct error *error)
 {
 	struct stat status;
-	bool is_there = layer->place && stat(layer->place, &status) == 0;
+	bool is_there = layer->place && file_status(AT_FDCWD, layer->place, &status, NULL) > 0;
 	bool is_out_of_reach = layer->place && !is_there && errno == EACCES;
 	struct policy_rules rules = {0};
 	CLEANUP(cleanup_free) char *text = NULL;
@@ -320,11 +320,11 @@ int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_po
 	bool is_nameless;
 	int code;
 
-	pthread_mutex_lock(&db->lock);
+	handle_lock(db);
 	code = decide_now(db, entry_point, &verdict, &reason, error);
 	is_nameless = db->omit & ENTRYDB_OMIT_METADATA && !policy_is_empty(&db->policy) &&
 	              slice_is_null(entry_point->text[ENTRYDB_FIELD_DISTRIBUTION]);
-	pthread_mutex_unlock(&db->lock);
+	handle_unlock(db);
 	if (code == 0 && is_nameless)
 		return error_set(
 		        error, ERROR_INVALID,
@@ -371,9 +371,9 @@ int entrydb_check_policy(entrydb *db, const char *group, const char *name, const
 
 	if (!verdict)
 		return error_nomem(error_inside(error));
-	pthread_mutex_lock(&db->lock);
+	handle_lock(db);
 	code = decide_now(db, &subject, &verdict->decision, &verdict->reason, error_inside(error));
-	pthread_mutex_unlock(&db->lock);
+	handle_unlock(db);
 	if (code == 0)
 		*out = take(verdict);
 	return code;
@@ -383,11 +383,11 @@ int entrydb_has_policy(entrydb *db, int *out, entrydb_error *error)
 {
 	int code;
 
-	pthread_mutex_lock(&db->lock);
+	handle_lock(db);
 	code = policy_refresh(db, POLICY_AGE, error_inside(error));
 	if (code == 0)
 		*out = !policy_is_empty(&db->policy);
-	pthread_mutex_unlock(&db->lock);
+	handle_unlock(db);
 	return code;
 }
 

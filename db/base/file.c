@@ -21,9 +21,32 @@
 
 /* --- below a sysroot --- */
 
-__attribute__((weak)) const struct file_sysroot *file_sysroot(void)
+static _Thread_local const struct file_sysroot *file_sysroot_of_thread;
+
+const struct file_sysroot *file_sysroot(void)
 {
-	return NULL;
+	return file_sysroot_of_thread;
+}
+
+void file_set_sysroot(const struct file_sysroot *sysroot)
+{
+	file_sysroot_of_thread = sysroot;
+}
+
+int file_sysroot_open(const char *path, struct file_sysroot *out)
+{
+	int fd = file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+	char *real = fd < 0 ? NULL : file_real_path(fd);
+
+	*out = (struct file_sysroot){fd, path, real ? real : strdup(path)};
+	return fd >= 0 && out->real ? 0 : -1;
+}
+
+void file_sysroot_close(struct file_sysroot *sysroot)
+{
+	cleanup_close(&sysroot->fd);
+	free((char *)sysroot->real);
+	*sysroot = (struct file_sysroot){.fd = -1};
 }
 
 /* The rest of @path below @top; NULL if it lies elsewhere. */
@@ -74,12 +97,28 @@ static bool is_unknown(int errnum)
 	return errnum == ENOSYS || errnum == EPERM;
 }
 
+static int open_below(const char *inside, int flags);
+
+static int status_below(const char *path, struct stat *status)
+{
+	CLEANUP(cleanup_close) int fd = open_below(path, O_PATH);
+
+	return fd < 0 ? -1 : fstat(fd, status);
+}
+
+/* Who made the tree may have been able to make devices: an image that is mounted, for instance. */
 static int open_below(const char *inside, int flags)
 {
 	const struct file_sysroot *sysroot = file_sysroot();
 	CLEANUP(cleanup_free) char *path = NULL;
-	int fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
+	struct stat status;
+	int fd;
 
+	errno = sysroot->fd < 0 ? ENOENT : ENXIO;
+	if (sysroot->fd < 0 || (!(flags & (O_PATH | O_DIRECTORY)) &&
+	                        status_below(inside, &status) == 0 && safe_is_device(&status)))
+		return -1;
+	fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
 	/* EAGAIN: a rename raced with the walk, or the file's owner holds a lease on it. */
 	if (fd >= 0 || (!is_unknown(errno) && errno != EAGAIN))
 		return fd;
@@ -101,8 +140,7 @@ static bool is_device(int directory, const char *name)
 	struct stat status;
 
 	return (directory == AT_FDCWD || name[0] == '/') &&
-	       fstatat(directory, name, &status, 0) == 0 &&
-	       (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode));
+	       fstatat(directory, name, &status, 0) == 0 && safe_is_device(&status);
 }
 
 int file_open(int directory, const char *name, int flags)
@@ -169,13 +207,6 @@ int file_open_for(mode_t readers, int directory, const char *name)
 		return take_fd(&fd);
 	errno = EACCES;
 	return -1;
-}
-
-static int status_below(const char *path, struct stat *status)
-{
-	CLEANUP(cleanup_close) int fd = open_below(path, O_PATH);
-
-	return fd < 0 ? -1 : fstat(fd, status);
 }
 
 int file_status(int directory, const char *path, struct stat *status, struct error *error)

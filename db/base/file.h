@@ -16,16 +16,20 @@
 #include "db/base/slice.h"
 
 /*
- * Paths below the sysroot of the process are resolved as if the sysroot were "/": no symbolic link
- * leads out of it. The library has no sysroot; the program defines this function for its option
- * --root.
+ * Paths below the sysroot of the thread are resolved as if the sysroot were "/": no symbolic link
+ * leads out of it.
  */
 struct file_sysroot {
-	int fd;
-	const char *given, *real; /* its absolute path; the same with links resolved */
+	int fd;                   /* -1: it does not exist */
+	const char *given, *real; /* its absolute path; the same with links resolved, malloc'd */
 };
 
-const struct file_sysroot *file_sysroot(void);
+const struct file_sysroot *file_sysroot(void); /* NULL: "/" */
+void file_set_sysroot(const struct file_sysroot *sysroot);
+
+/* @path must stay valid. -1 and errno if it cannot be opened; *out can be used nevertheless. */
+int file_sysroot_open(const char *path, struct file_sysroot *out);
+void file_sysroot_close(struct file_sysroot *sysroot);
 
 /*
  * openat() for reading, with additional @flags; -1 on failure. If the process is root, symbolic

@@ -373,12 +373,12 @@ static int reopen(const struct walk *walk, int flags)
 	return (int)TEMP_FAILURE_RETRY(open(name, flags & ~O_NOFOLLOW));
 }
 
-/* 0, or an errno. Opening a device can have effects, such as rewinding a tape. */
+/* 0, or an errno. */
 static int judge_look(const struct walk *walk, const char *sysroot)
 {
 	const struct stat *status = &walk->status;
 
-	if (S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode))
+	if (safe_is_device(status))
 		return ENXIO;
 	if (sysroot || walk->leader == 0)
 		return 0;
@@ -419,13 +419,14 @@ int safe_publish_open_in(int directory, const char *name, mode_t *search)
 {
 	CLEANUP(cleanup_close) int above = -1;
 
+	struct stat status;
+
 	*search = 0444;
 	for (const char *slash; (slash = strchr(name, '/')); name = slash + 1) {
 		CLEANUP(cleanup_free) char *hop = strndup(name, (size_t)(slash - name));
 		int fd = hop ? safe_openat(above < 0 ? directory : above, *hop ? hop : ".", O_PATH,
 		                           0)
 		             : -1;
-		struct stat status;
 
 		cleanup_close(&above);
 		above = fd;
@@ -437,7 +438,13 @@ int safe_publish_open_in(int directory, const char *name, mode_t *search)
 		}
 		*search &= (trust_everybody(fd, &status) & 0111) << 2;
 	}
-	return safe_openat(above < 0 ? directory : above, name, O_RDONLY | O_NONBLOCK, 0);
+	directory = above < 0 ? directory : above;
+	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    safe_is_device(&status)) {
+		errno = ENXIO;
+		return -1;
+	}
+	return safe_openat(directory, name, O_RDONLY | O_NONBLOCK, 0);
 }
 
 int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,

@@ -51,6 +51,12 @@ static inline bool safe_same_file(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
+/* Opening one can have effects, such as rewinding a tape. */
+static inline bool safe_is_device(const struct stat *status)
+{
+	return S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode);
+}
+
 struct safe_way {
 	uid_t uid; /* the territory's owner: the first owner on the way who is neither */
 	gid_t gid; /* root nor the effective user, and the group; else the effective user */

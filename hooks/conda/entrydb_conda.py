@@ -7,12 +7,15 @@ nothing if conda's interface has changed.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 
 CHANGING = {"create", "install", "update", "upgrade", "remove", "uninstall",
             "env_create", "env_update"}
 SECONDS_ALLOWED = 60
+# Not the caller's PATH: the active environment comes first there, and may be another user's.
+PLACES = f"{sys.prefix}/bin:/usr/local/bin:/usr/bin"
 
 
 def tell(failure):
@@ -25,7 +28,10 @@ def update(command):
     """Update the database of the environment that the command changed."""
     try:
         from conda.base.context import context
-        subprocess.run(["entrydb", "update", "--hook", "conda", str(context.target_prefix)],
+        program = shutil.which("entrydb", path=PLACES)
+        if not program:
+            raise FileNotFoundError(f"no entrydb in {PLACES}")
+        subprocess.run([program, "update", "--hook", "conda", str(context.target_prefix)],
                        stdin=subprocess.DEVNULL, timeout=SECONDS_ALLOWED, check=False)
     except Exception as failure:  # conda's interface has changed, or the program fails
         tell(failure)

@@ -69,10 +69,18 @@ void files_read(struct site *site)
 
 /* --- locations --- */
 
+/* Unlike realpath(), it resolves links below --root as there. */
+static char *real_path(const char *path)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, O_PATH);
+
+	return fd < 0 ? NULL : file_real_path(fd);
+}
+
 /* Is @path in the directory @prefix, after resolving links in both? */
 static bool is_inside(const char *path, const char *prefix)
 {
-	CLEANUP(cleanup_free) char *real = realpath(prefix, NULL);
+	CLEANUP(cleanup_free) char *real = real_path(prefix);
 	size_t len = real ? strlen(real) : 0;
 
 	return !real || (strncmp(path, real, len) == 0 && (path[len] == '/' || len == 1));
@@ -82,7 +90,7 @@ static bool is_inside(const char *path, const char *prefix)
 static void locate(struct collect *collect, struct worksheet_rows *row)
 {
 	struct slice prefix = worksheet_text(row, 1), path = worksheet_text(row, 2);
-	CLEANUP(cleanup_free) char *real = path.ptr ? realpath(path.ptr, NULL) : NULL;
+	CLEANUP(cleanup_free) char *real = path.ptr ? real_path(path.ptr) : NULL;
 
 	if (path.ptr && !real && errno_is_failure(errno))
 		error_errno(&collect->error, errno, "%s", path.ptr);

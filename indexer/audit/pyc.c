@@ -94,7 +94,7 @@ static void look_at(const struct sources *sources, DIR *directory, const char *n
 		return;
 	file = collect_path(sources->collect, "%.*s/%.*s%.*s.py", SLICE_ARGS(path),
 	                    SLICE_ARGS(sources->directory), SLICE_ARGS(stem));
-	fd = file_open(dirfd(directory), name, 0);
+	fd = file_open_for(sources->collect->readers, dirfd(directory), name);
 	if (fd < 0 || fstat(fd, &pyc) != 0 || !S_ISREG(pyc.st_mode) ||
 	    !collect_status(sources->collect, file, &status) || !S_ISREG(status.st_mode))
 		return;
@@ -111,11 +111,14 @@ static void read_directory(struct sources *sources)
 	CLEANUP(cleanup_free)
 	char *path = collect_path(collect, "%.*s/%.*s__pycache__", SLICE_ARGS(sources->path),
 	                          SLICE_ARGS(sources->directory));
-	CLEANUP(cleanup_closedir)
-	DIR *directory = path ? file_open_directory(AT_FDCWD, path) : NULL;
+	CLEANUP(cleanup_close)
+	int fd = path ? file_open_for(collect->readers, AT_FDCWD, path) : -1;
+	CLEANUP(cleanup_closedir) DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	const char *name;
 	int left = directory ? 1 : -1;
 
+	if (directory)
+		take_fd(&fd);
 	if (directory && fstat(dirfd(directory), &sources->status) != 0)
 		return;
 	while (directory && collect_goes_on(collect) && (left = file_next(directory, &name)) > 0)

@@ -196,8 +196,8 @@ static void compare(const struct records *records, const char *path, struct slic
 	         status.st_blocks * 512 < status.st_size / HOLE_FILLED)
 		what = "it is one large hole, and was not compared with its hash";
 	else
-		code = file_hash_matches(path, sha256, &own);
-	if (code == ERROR_PERMISSION)
+		code = file_hash_matches(records->collect->readers, path, sha256, &own);
+	if (code == ERROR_PERMISSION && !records->collect->readers)
 		what = "it cannot be read";
 	if (code == 0 || code == ERROR_NOTFOUND || code == ERROR_FORMAT) {
 		rule = "file-changed";

@@ -103,9 +103,9 @@ DECLARE
 	sent text;
 BEGIN
 	INSERT INTO entrydb.environment AS e (host, path, digest, pushed)
-	VALUES ((SELECT id FROM entrydb.host WHERE name = session_user), push.path, push.digest, now())
+	VALUES ((SELECT id FROM entrydb.host WHERE name = session_user), push.path, push.digest, clock_timestamp())
 	    ON CONFLICT (host, path) DO UPDATE
-	   SET digest = excluded.digest, pushed = greatest(now(), e.pushed + interval '1 microsecond')
+	   SET digest = excluded.digest, pushed = greatest(clock_timestamp(), e.pushed + interval '1 microsecond')
 	RETURNING id, pushed INTO number, moment;
 
 	FOR kind, place IN

@@ -227,35 +227,10 @@ static int push_database(struct push *push, const struct database *database, str
 
 /* --- the command --- */
 
-static void cover(char *from, const char *to)
-{
-	memset(from, 'x', (size_t)(to - from));
-}
-
-/*
- * Returns a copy of the URL, and masks its password in the command line, which other users can read
- * and messages quote. NULL: out of memory.
- */
-static char *url_taken(char *word)
-{
-	static const char parameter[] = "password=";
-	char *url = strdup(word), *user = strstr(word, "//");
-	char *at = user ? strrchr(user, '@') : NULL;
-	char *colon = at ? memchr(user, ':', (size_t)(at - user)) : NULL;
-
-	if (colon)
-		cover(colon + 1, at);
-	for (char *p = word; (p = strstr(p, parameter));) {
-		p += strlen(parameter);
-		cover(p, p + strcspn(p, "&"));
-	}
-	return url;
-}
-
 int command_push(const struct options *options, struct error *error)
 {
 	CLEANUP(cleanup_push) struct push push = {.options = options};
-	CLEANUP(cleanup_free) char *url = url_taken((char *)options->arguments[0]);
+	CLEANUP(cleanup_free) char *url = options_take_url((char *)options->arguments[0]);
 	struct options rest = *options;
 	bool failed = false;
 	int code;

@@ -101,6 +101,15 @@ static int find_record(const struct kept *kept, const char *now, struct error *e
 	return code > 0 && strcmp(then, now) != 0 ? RECORD_OTHER : code;
 }
 
+/* Open the directory for trees: nobody else can lead the way to it elsewhere. */
+static int open_trees(const char *path, enum safe_create create, int *fd, struct error *error)
+{
+	struct stat status;
+	int code = safe_directory_open(path, NULL, create, fd, error);
+
+	return code < 0 ? code : safe_believe(path, NULL, TRUST_NO_OTHER, &status, error);
+}
+
 /* --- add --- */
 
 static struct sites *walked; /* by nftw(), which passes no payload */
@@ -198,7 +207,10 @@ int image_add(const struct options *options, const char *path, struct error *err
 	if (code == 0 && find_record(&kept, record, NULL) == 1)
 		return 2;
 	if (code == 0)
-		code = safe_directory_open(kept.directory, NULL, SAFE_CREATE, &directory, error);
+		code = open_trees(kept.directory, SAFE_CREATE, &directory, error);
+	/* Anyone who can open it can hold the lock. */
+	if (code == 0 && fchmod(directory, S_IRWXU) != 0)
+		code = error_errno(error, errno, "%s", kept.directory);
 	if (code < 0)
 		return code;
 	if (flock(directory, LOCK_EX | LOCK_NB) != 0)
@@ -227,8 +239,7 @@ int image_forget(const struct options *options, const char *path, struct error *
 	if (access(gone.ptr, F_OK) != 0)
 		return 0;
 	parent = strndup(gone.ptr, path_directory(gone).len);
-	code = parent ? safe_directory_open(parent, NULL, SAFE_EXISTING, &fd, error)
-	              : error_nomem(error);
+	code = parent ? open_trees(parent, SAFE_EXISTING, &fd, error) : error_nomem(error);
 	if (code < 0)
 		return code;
 	if (unpack_remove(fd, path_base(gone).ptr) != 0)

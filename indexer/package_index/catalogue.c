@@ -316,6 +316,7 @@ static int add_index(const struct options *options, const struct transfer_module
 int catalogue_add(const struct options *options, struct error *error)
 {
 	CLEANUP(settings_free) struct settings settings = {0};
+	CLEANUP(cleanup_free) char *given = NULL;
 	const struct transfer_module *module;
 	bool has_url =
 	        options->argument_count > 0 && layout_is_url(slice_of(options->arguments[0]));
@@ -330,7 +331,9 @@ int catalogue_add(const struct options *options, struct error *error)
 	if (!module)
 		return ERROR_LOAD;
 	code = settings_read(&settings, error);
-	rest[0] = slice_of(has_url ? options->arguments[0] : settings.values[SETTING_INDEX]);
+	if (code == 0 && has_url && !(given = options_take_url((char *)options->arguments[0])))
+		return error_nomem(error);
+	rest[0] = slice_of(has_url ? given : settings.values[SETTING_INDEX]);
 	rest[1] = has_url ? (struct slice){0} : slice_of(settings.values[SETTING_EXTRAS]);
 	for (int i = 0; i < 2; i++)
 		while (code >= 0 && (word = settings_word(&rest[i])).len > 0) {

@@ -163,21 +163,27 @@ static int read_files(struct reading *reading, struct error *error)
 	return code;
 }
 
-/* libcurl opens the file by its name, so other users must not be able to replace it. */
-static int find_netrc(char **netrc, struct error *error)
+/* libcurl opens files by their names, so other users must not be able to replace them. */
+static int check_files(char **values, struct error *error)
 {
+	static const enum setting files[] = {SETTING_NETRC, SETTING_CERTIFICATES, SETTING_CLIENT};
 	const char *home = trust_environment("HOME");
-	CLEANUP(error_clear) struct error why = {0};
-	struct stat status;
-	int code;
+	char **netrc = &values[SETTING_NETRC];
+	struct stat status = {0};
+	int code = 0;
 
 	if (!*netrc && home && *home && !(*netrc = text_format("%s/.netrc", home)))
 		return error_nomem(error);
-	code = *netrc ? safe_believe(*netrc, NULL, TRUST_NO_OTHER, &status, &why) : 0;
-	if (code < 0 && code != ERROR_NOTFOUND)
-		return error_move(error, &why);
-	if (*netrc && (code < 0 || !S_ISREG(status.st_mode)))
-		free(take(*netrc));
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		CLEANUP(error_clear) struct error why = {0};
+		const char *file = values[files[i]];
+
+		code = file ? safe_believe(file, NULL, TRUST_NO_OTHER, &status, &why) : 0;
+		if (code < 0 && code != ERROR_NOTFOUND)
+			return error_move(error, &why);
+		if (i == 0 && file && (code < 0 || !S_ISREG(status.st_mode)))
+			free(take(*netrc));
+	}
 	return 0;
 }
 
@@ -198,5 +204,5 @@ int settings_read(struct settings *out, struct error *error)
 	}
 	if (code == 0 && reading.failed)
 		code = error_nomem(error);
-	return code < 0 ? code : find_netrc(&out->values[SETTING_NETRC], error);
+	return code < 0 ? code : check_files(out->values, error);
 }

@@ -30,6 +30,9 @@
 #define WAIT_MAX         60  /* seconds of Retry-After */
 #define SIGNAL_INTERVAL  200 /* milliseconds between checks for signals */
 
+/* Of an address: in a private network or in the internet. */
+enum place { PLACE_UNKNOWN, PLACE_PRIVATE, PLACE_PUBLIC };
+
 struct transfer {
 	struct transfers *all;
 	struct transfer *next; /* in the list of all */
@@ -40,20 +43,22 @@ struct transfer {
 	char *body;
 	size_t limit, length, room;
 	bool is_of_index, has_range, is_running, is_too_large, is_refused;
+	enum place server; /* of the URL, before redirections */
 	unsigned tries;
 	int64_t not_before; /* milliseconds */
 	char problem[CURL_ERROR_SIZE];
 };
 
 struct transfers {
-	const char *index, *const *settings;
+	const char *url, *const *settings; /* of the index; pip's */
 	char *user, *password;
 	bool (*stopped)(void);
 	struct transfer_totals *totals;
 	CURLM *multi;
 	struct transfer *first;
 	int64_t paused_until; /* milliseconds; requested by a server */
-	bool index_is_private, has_proxy;
+	enum place index;
+	bool has_proxy;
 };
 
 static void transfer_free(struct transfer *transfer)
@@ -138,19 +143,45 @@ static bool is_private(const struct curl_sockaddr *at)
 	return (a[0] & 0xe0) != 0x20 || (a[0] == 0x20 && a[1] == 0x02);
 }
 
-/* Open a socket; fails for a private address if the index is public. */
+/* With a proxy: is @at the server itself, because of no_proxy? Then it has the URL's port. */
+static bool is_direct(const struct transfer *transfer, const struct curl_sockaddr *at)
+{
+	CLEANUP(cleanup_url) CURLU *url = curl_url();
+	CLEANUP(cleanup_curl) char *port = NULL;
+	const void *address = &at->addr;
+	const char *text = "";
+
+	if (!transfer->all->has_proxy)
+		return true;
+	curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, (char **)&text);
+	return url && curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK &&
+	       curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+	       strtol(port, NULL, 10) == ntohs(((const struct sockaddr_in *)address)->sin_port);
+}
+
+/* Its first response shows where the index is: its name may have another address later. */
+static void note_index(const struct transfer *transfer)
+{
+	if (transfer->is_of_index && transfer->all->index == PLACE_UNKNOWN)
+		transfer->all->index = transfer->server;
+}
+
+/* Open a socket; fails for a private address unless the index has one. */
 static curl_socket_t open_socket(void *payload, curlsocktype purpose, struct curl_sockaddr *at)
 {
 	struct transfer *transfer = payload;
-	struct transfers *all = transfer->all;
-	bool private = !all->has_proxy && is_private(at);
+	const struct transfers *all = transfer->all;
+	bool private = is_direct(transfer, at) && is_private(at), is_index;
 	long redirects = 0;
 
 	(void)purpose;
 	curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_COUNT, &redirects);
-	if (private && transfer->is_of_index && redirects == 0)
-		all->index_is_private = true;
-	transfer->is_refused = private && !all->index_is_private;
+	if (redirects > 0)
+		note_index(transfer);
+	else
+		transfer->server = private ? PLACE_PRIVATE : PLACE_PUBLIC;
+	is_index = all->index == PLACE_UNKNOWN && transfer->is_of_index && redirects == 0;
+	transfer->is_refused = private && !is_index && all->index != PLACE_PRIVATE;
 	if (transfer->is_refused)
 		return CURL_SOCKET_BAD;
 	return socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
@@ -189,7 +220,7 @@ static bool add_header(struct transfer *transfer, const char *name, const char *
 static bool prepare(struct transfer *transfer, const struct transfer_request *request)
 {
 	const char *const *settings = transfer->all->settings;
-	bool is_safe = strncasecmp(transfer->all->index, "https:", 6) == 0;
+	bool is_safe = strncasecmp(transfer->all->url, "https:", 6) == 0;
 	const char *protocols = is_safe ? "https" : "http,https";
 	CURL *easy = transfer->easy = curl_easy_init();
 
@@ -244,7 +275,7 @@ static int transfer_add(struct transfers *transfers, const struct transfer_reque
 	transfer->payload = request->payload;
 	transfer->limit = request->limit;
 	transfer->has_range = request->range != NULL;
-	transfer->is_of_index = is_same_origin(request->url, transfers->index);
+	transfer->is_of_index = is_same_origin(request->url, transfers->url);
 	transfer->next = transfers->first;
 	transfers->first = transfer;
 	return prepare(transfer, request) ? 0 : error_nomem(error);
@@ -363,6 +394,8 @@ static int finish(struct transfer *transfer, CURLcode result, struct error *erro
 	curl_multi_remove_handle(transfer->all->multi, transfer->easy);
 	transfer->is_running = false;
 	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (result == CURLE_OK)
+		note_index(transfer);
 	if (retry(transfer, result, status))
 		return 0;
 	curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, (char **)&answer.url);
@@ -469,7 +502,7 @@ static int transfers_open(const struct settings *settings, const char *index, co
 	curl_url_set(url, CURLUPART_URL, login, 0);
 	curl_url_get(url, CURLUPART_USER, &transfers->user, CURLU_URLDECODE);
 	curl_url_get(url, CURLUPART_PASSWORD, &transfers->password, CURLU_URLDECODE);
-	transfers->index = index;
+	transfers->url = index;
 	transfers->settings = (const char *const *)settings->values;
 	transfers->stopped = stopped;
 	transfers->totals = totals;

@@ -4,6 +4,7 @@
 #include "indexer/update/needed.h"
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/reader.h"
 #include "indexer/update/startup.h"
 #include "libquery/disk/target/target_record.h"
@@ -86,7 +87,7 @@ static bool root_holds(const struct question *question, const struct database_ro
 	if (found <= 0)
 		return found == 0 && !question->kinds && known_root_is_gone(wanted->path);
 	if (question->kinds)
-		return stat(wanted->path, &status) == 0 &&
+		return file_status(AT_FDCWD, wanted->path, &status, NULL) > 0 &&
 		       root_times_hold(&rows, question->kinds, &status);
 	return reader_distributions(question->reader, &rows, false, NULL) == 0 &&
 	       scan_path(wanted->path, &how, &disk, NULL) == 0 &&

@@ -17,6 +17,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
+#include "db/base/file.h"
 #include "db/publish.h"
 #include "indexer/manifests.h"
 #include "indexer/update/edit.h"
@@ -127,7 +128,7 @@ static struct timespec now_after(void *payload, int64_t time)
 	struct stat root;
 	int64_t changed;
 
-	if (stat(update->wanted->path, &root) != 0)
+	if (file_status(AT_FDCWD, update->wanted->path, &root, NULL) <= 0)
 		return (struct timespec){0};
 	changed = nanoseconds_of(root.st_ctim);
 	return writer_time_past(update->writer, root.st_dev, time > changed ? time : changed);
@@ -258,7 +259,7 @@ static int update_root(struct update *update, const struct database_root *wanted
 	update->wanted = wanted;
 	if (found < 0)
 		return found;
-	if (stat(wanted->path, &update->status) != 0)
+	if (file_status(AT_FDCWD, wanted->path, &update->status, NULL) <= 0)
 		return update_absent(update, found ? &known : NULL, error);
 	if (!found || !by_times || writer_is_marked(update->writer) ||
 	    !root_times_hold(&known, update->kinds, &update->status))

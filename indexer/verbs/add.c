@@ -15,6 +15,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "indexer/archive/package.h"
 #include "indexer/archive/sdist.h"
 #include "indexer/image/kept.h"
@@ -198,9 +199,13 @@ static int is_child(const struct dirent *entry)
 static void search_directory(struct add *add, const char *directory)
 {
 	const char *slash = slice_ends(slice_of(directory), SLICE("/")) ? "" : "/";
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, directory, O_DIRECTORY);
+	char place[FILE_FD_PATH_ROOM];
 	struct dirent **names = NULL;
-	int count = scandir(directory, &names, is_child, alphasort);
+	int count;
 
+	file_fd_path(place, fd);
+	count = fd < 0 ? -1 : scandir(place, &names, is_child, alphasort);
 	if (count < 0)
 		complain(add, directory, errno);
 	for (int i = 0; i < count; i++) {

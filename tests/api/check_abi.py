@@ -22,8 +22,10 @@ NOT_IN_MANUAL = {"ENTRYDB_OK", "ENTRYDB_RULES_DEFAULT", "ENTRYDB_FRESH_DEFAULT"}
 SONAME = "libentrydb.so.0"
 ALLOWED = re.compile(r"lib(sqlite3|z|elf|c|dl|pthread)\.so\.\d+|ld-linux.*\.so\.\d+"
                      r"|lib(asan|gcc_s|tsan|ubsan)\.so\.\d+")
-# Symbols of the C run-time in every shared library; with -fexceptions also one for unwinding.
-RUNTIME = re.compile(r"completed\.\d+|__dso_handle|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|DW\.ref\.__gcc_personality_v0")
+# Symbols of the C run-time in every shared library; with -fexceptions also one for unwinding. And the
+# sysroot of a thread, which is set only during a call.
+RUNTIME = re.compile(r"completed\.\d+|__dso_handle|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|DW\.ref\.__gcc_personality_v0"
+                     r"|file_sysroot_of_thread")
 WRITABLE = {".data", ".bss", ".tdata", ".tbss"}
 
 

@@ -442,6 +442,7 @@ static void test_option_sysroot(void **state)
 	entrydb_options options = trusting;
 	const char *packages = "image/usr/lib/python3/dist-packages";
 	const char *expected;
+	void *symbol;
 
 	options.sysroot = site_path(site, "image");
 	site_distribution(site, packages, "a-1.dist-info", "a", "1", one);
@@ -459,6 +460,35 @@ static void test_option_sysroot(void **state)
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH); /* in the second round */
 	assert_string_equal(database_of(site, 0),
 	                    site_path(site, "image/var/lib/entrydb/entry_points.db"));
+	assert_int_equal(
+	        entrydb_load(site->db, entrydb_set_get(site->set, 0), &symbol, &site->error),
+	        ENTRYDB_EINVAL);
+}
+
+/* Links mean what they mean in there, and lead nowhere else. */
+static void test_option_sysroot_links(void **state)
+{
+	static const char *const path[] = {"/usr/lib/python3/dist-packages"};
+	struct site *site = *state;
+	entrydb_options options = ENTRYDB_OPTIONS_INIT;
+	const char *packages = site_path(site, "image/usr/lib/python3/dist-packages");
+	const char *file = site_text(site, "%s/a-1.dist-info/entry_points.txt", packages);
+
+	options.sysroot = site_path(site, "image");
+	site_distribution(site, "image/usr/lib/python3/dist-packages", "a-1.dist-info", "a", "1",
+	                  one);
+	assert_int_equal(rename(file, site_path(site, "image/inside.txt")), 0);
+	for (int is_inside = 0; is_inside < 2; is_inside++) {
+		unlink(file);
+		assert_int_equal(
+		        symlink(is_inside ? "/inside.txt" : site_path(site, "image/inside.txt"),
+		                file),
+		        0);
+		site_close(site);
+		assert_int_equal(entrydb_open(path, 1, &options, &site->db, &site->error), 0);
+		assert_string_equal(site_select(site, "g", NULL),
+		                    is_inside ? "one=m@a-1.dist-info" : "");
+	}
 }
 
 static void test_option_sysroot_default_path(void **state)
@@ -484,4 +514,5 @@ RUN_TESTS(SITE_TEST(test_states), SITE_TEST(test_other_permissions), SITE_TEST(t
           SITE_TEST(test_option_database), SITE_TEST(test_invalid_named_database),
           SITE_TEST(test_foreign_database), SITE_TEST(test_open_file),
           SITE_TEST(test_environment_moved), SITE_TEST(test_option_omit),
-          SITE_TEST(test_option_sysroot), SITE_TEST(test_option_sysroot_default_path))
+          SITE_TEST(test_option_sysroot), SITE_TEST(test_option_sysroot_links),
+          SITE_TEST(test_option_sysroot_default_path))

@@ -450,6 +450,10 @@ class Results(Attacks):
             self.assertTrue(os.path.exists("/dev/null") and not os.path.isfile("/dev/null"))
         out = self.audit("--sarif", "/dev/stdout", status=NOT_FOUND).out
         self.assertIn('"version":"2.1.0"', out)
+        for name in ("/dev/fd/1", "/proc/self/fd/1"):  # what was given is written, whatever it is
+            with open(f"{self.top}/out", "wb") as out:
+                self.audit("--sarif", name, status=NOT_FOUND, stdout=out)
+            self.assertIn('"version":"2.1.0"', support.read(f"{self.top}/out"))
 
     def test_baselines(self):
         for make in (os.mkfifo, os.mkdir, lambda path: os.symlink(path, path), lambda path: os.symlink("/dev/zero", path)):

@@ -6,6 +6,7 @@ usage: test_images.py [unittest options]
 As root, each test also runs as an ordinary user. Tests that need skopeo or umoci are skipped without them.
 """
 
+import glob
 import gzip
 import hashlib
 import io
@@ -382,6 +383,19 @@ class Hostile(Case):
         with open(f"{self.work}/cut.tar", "wb") as file:
             file.write(layer({"manifest.json": "[]", "x": "x"})[:1600])
         self.run_program("add", "cut.tar", status=3)
+
+    @support.needs_root
+    def test_where_a_group_may_write(self):
+        """Its members could replace the directory by a link to "/" before the image is unpacked."""
+        image, state = self.layout().add(layer({})), os.path.dirname(os.path.dirname(self.keep))
+        self.run_program("add", image)
+        self.assertEqual({os.stat(path).st_mode & 0o777 for path in glob.glob(f"{self.keep}/*")}, {0o700})  # it is the lock, too
+        os.chown(state, self.user or 0, 4321)
+        os.chmod(state, 0o775)
+        for command in ("add", "forget"):
+            os.utime(f"{image}/index.json")
+            self.run_program(command, image, status=3)
+            self.assertIn(f"others may write to {state}", self.stderr)
 
     def test_interrupted(self):
         big = layer({f"usr/share/{i}": "x" * 20000 for i in range(3000)})

@@ -66,6 +66,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for pattern, lie in list(index.lies.items()):
             if re.search(pattern, self.path) and lie(self):
                 return
+        self.close_connection |= index.closes
         if index.password and self.headers.get("Authorization") != index.password:
             self.answer(401, b"")
         elif self.path.startswith("/files/"):
@@ -124,11 +125,11 @@ class Server(http.server.ThreadingHTTPServer):
 class Index:
     """A package index: files by name; @lies: handlers that take over, by patterns of paths."""
 
-    def __init__(self, test, address="127.0.0.1"):
+    def __init__(self, test, address="127.0.0.1", port=0):
         self.files, self.lies, self.requests, self.fields = {}, {}, [], {}
         self.is_html, self.whole, self.no_suffix, self.password = False, False, False, None
-        self.has_metadata = self.has_size = False
-        self.server = Server((address, 0), Handler)
+        self.has_metadata = self.has_size = self.closes = False
+        self.server = Server((address, port), Handler)
         self.server.index = self
         thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         thread.start()
@@ -190,12 +191,12 @@ def setUpModule():
 class IndexTest(CommandTest):
     def setUp(self):
         super().setUp()
-        self.index = Index(self)
+        self.index, self.variables = Index(self), {}
         self.catalogue = f"{self.top}/catalogue.db"
 
     def environment(self, **variables):
         return super().environment(**{"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": None,
-                                      "PIP_EXTRA_INDEX_URL": None, **variables})
+                                      "PIP_EXTRA_INDEX_URL": None, **self.variables, **variables})
 
     def add(self, *arguments, status=DONE, url=None, **how):
         return self.run_program("add", "--index", url or self.index.url, "--db", self.catalogue, *arguments,
@@ -430,6 +431,11 @@ class Settings(IndexTest):
             if os.path.isfile(f"{self.top}/{file}") and file != "pip.conf":
                 self.assertNotIn(b"s3cret", support.read_bytes(f"{self.top}/{file}"), file)
         self.assertNotIn("s3cret", reply.err)
+        seen = []
+        self.index.lies = {"simple/a/": lambda handler: seen.append(support.read_bytes(f"/proc/{child.pid}/cmdline"))}
+        child = self.start("add", "--index", url, "a", "--db", self.catalogue)
+        self.finish(child)
+        self.assertNotIn(b"s3cret", seen[0])
         self.assertEqual(os.stat(self.catalogue).st_mode & 0o777, 0o600)
         self.assertIn("no index is configured", self.configured().err)
         self.assertEqual(self.run_program("add", "--index").status, USAGE)
@@ -467,9 +473,12 @@ class Settings(IndexTest):
         self.index.password = None
         url = self.index.url.replace("http:", "https:")
         settings = {"PIP_CERT": pem, "PIP_CLIENT_CERT": pem}
+        os.chmod(pem, 0o666)
         for missing in settings:
             self.add("a", url=url, status=COULD_NOT, env=self.environment(**{**settings, missing: None}))
             self.assertEqual(self.index.requests, [])
+            self.assertIn("others may write", self.add("a", status=COULD_NOT, env=self.environment(**{missing: pem})).err)
+        os.chmod(pem, 0o600)
         self.add("a", url=url, env=self.environment(**settings))
         self.index.add("b", fields={"url": f"http://{self.index.host}/files/b-1.0-py3-none-any.whl"})
         self.index.lies["simple/c/"] = lambda h: h.answer(302, b"", Location=f"http://{self.index.host}/simple/a/") or True
@@ -505,7 +514,7 @@ class Lies(IndexTest):
     def test_into_the_private_network(self):
         """A public index cannot lead to a private address; in a network namespace, where it has a public one."""
         if "INSIDE" not in os.environ:
-            words = ["unshare", "-n", sys.executable, __file__, f"{type(self).__name__}.{self._testMethodName}"]
+            words = ["unshare", "-mn", sys.executable, __file__, f"{type(self).__name__}.{self._testMethodName}"]
             env = {**os.environ, "INSIDE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
             done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=100)
             if done.stderr.startswith("unshare:"):
@@ -523,6 +532,29 @@ class Lies(IndexTest):
             self.refused("simple/bad/", self.moved(f"{place}bad/"), "private network")
         self.refused(None, None, "private network", fields={"url": f"http://{inner.host}/files/bad-1.0-py3-none-any.whl"})
         self.assertEqual(inner.requests, [])
+        # Past a proxy:
+        proxy = Index(self)
+        proxy.lies = {"^http:": self.forward}
+        self.variables = {"http_proxy": proxy.url, "no_proxy": "127.0.0.1"}
+        self.refused("simple/bad/", self.moved(f"{inner.url}bad/"), "private network")
+        self.assertTrue(proxy.requests)
+        # By another address of the index itself, later:
+        support.write(f"{self.top}/hosts", "127.0.0.1 index.test\n198.51.100.7 index.test\n")
+        subprocess.run(["mount", "--bind", f"{self.top}/hosts", "/etc/hosts"], check=True)
+        later, self.variables = [], {}
+        self.index.closes = True
+        self.index.lies = {"simple/$": lambda handler: later.append(Index(self, port=self.index.server.server_port))}
+        self.forget()
+        self.add("--all", url=self.index.url.replace("198.51.100.7", "index.test"))
+        self.assertEqual((inner.requests, later[0].requests), ([], []))
+
+    def forward(self, handler):
+        """Answer as the index, to which the proxy leads."""
+        proxy, handler.server = handler.server, self.index.server
+        handler.path = "/" + handler.path.split("/", 3)[3]
+        handler.do_GET()
+        handler.server = proxy
+        return True
 
     def test_pages(self):
         def endless(handler):

@@ -83,12 +83,22 @@ class Pushing(Fleet):
         os.chmod(f"{info}/entry_points.txt", 0o600)
         write(f"{self.site}/private.pth", "import swordfish\n")
         os.chmod(f"{self.site}/private.pth", 0o600)
+        add_distribution(self.site, "hashed", text="[g]\nx = hashed:y\n", RECORD="hashed.py,sha256=AAAA,1\n")
+        write(f"{self.site}/hashed.py", "")
+        os.chmod(f"{self.site}/hashed.py", 0o600)
         self.update()
         self.push()
+        changed = f"SELECT count(*) FROM entrydb.finding v {OF_HOST} '{self.role}' AND v.rule = 'file-changed'"
+        self.assertEqual(SERVER.sql(changed), [["0"]])
         for table in ("distribution", "entry_point", "finding", "startup", "event"):
             rows = SERVER.sql(f"SELECT v.* FROM entrydb.{table} v {OF_HOST} '{self.role}'")
             self.assertNotIn("swordfish", repr(rows), table)
+        os.chmod(f"{self.site}/hashed.py", 0o644)
         add_distribution(self.site, "beta")
+        self.update()
+        self.push()
+        self.assertEqual(SERVER.sql(changed), [["1"]])
+        add_distribution(self.site, "gamma")
         self.update()
         os.chmod(self.database, 0o600)
         reply = self.push(status=COULD_NOT)
@@ -281,7 +291,7 @@ class Trust(Fleet):
         self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb.known()", user=self.role)), 2)
 
     def test_history_is_only_added_to(self):
-        """Data sent by a host ends its previous rows; events stay."""
+        """Data sent by a host ends its previous rows; events stay. A transaction left open backdates nothing."""
         self.update()
         self.push()
         path = SERVER.sql("SELECT quote_literal(path) FROM entrydb.environment", user=self.role)[0][0]
@@ -295,6 +305,10 @@ class Trust(Fleet):
         for row in ("5", "[[5]]", '[[["r", "d", null, "v", null]]]', '[[], [], [], [["r", "f", "x", "k", "c"]]]'):
             self.assertIn("ERROR", SERVER.sql(f"SELECT entrydb.push({path}, 'lie', '{row}', '[]')", user=self.role, check=False), row)
         self.assertEqual(self.everything_of(self.role), after)
+        for _ in range(2):
+            SERVER.sql(f"BEGIN; SELECT pg_sleep(0.2); SELECT entrydb.push('/held', '', '[]', '[]'); "
+                       "SELECT 1 / (pushed > now() + interval '0.1 s')::int FROM entrydb.environment WHERE path = '/held'; COMMIT",
+                       user=self.role)
 
     def test_a_host_that_blocks_another(self):
         """Neither by locks, nor by a push of its own that is not ended."""

@@ -174,6 +174,11 @@ class Writing(TrustTest):
         os.symlink("../" * 20 + "state", f"{image}/var/lib/entrydb")
         self.run_program("update", "--root", image, status=DONE)
         self.assert_untouched()
+        os.rename(f"{image}/usr/lib/python3", f"{image}/moved")
+        os.symlink("/moved", f"{image}/usr/lib/python3")
+        os.unlink(f"{image}/state/entry_points.db")
+        self.run_program("update", "--root", image, status=DONE)
+        self.assertEqual(query(f"{image}/state/entry_points.db", "SELECT name FROM distribution"), [("alpha",)])
 
     def test_everybody_may_write(self):
         """Nothing can be published there: root has a database of its own for it."""
@@ -380,6 +385,11 @@ class Publishing(TrustTest):
         self.assertNotIn(("is:swordfish",), rows)
         reply = self.run_program("list", "--root", image, "--fresh", "exact", "--path", site[len(image):])
         self.assertNotIn("swordfish", reply.out)
+        add_distribution(f"{image}/venv/{SITE}", "mod", text="[g]\nx = mod:y\n", RECORD="mod.py,,\n")
+        write(f"{image}/mod.py", "")
+        os.symlink("/mod.py", f"{image}/venv/{SITE}/mod.py")
+        found = self.run_program("audit", "--json", "--root", image, "/venv").objects
+        self.assertIn("module-outside", [one["rule"] for one in found])
 
     def with_record(self, name):
         """The name of the directory, and the hash in its RECORD."""
@@ -429,13 +439,22 @@ class Looking(TrustTest):
         os.symlink("/dev/full", f"{self.site}/tape.pth")
         write(f"{self.site}/named.pth", f"/dev/full\n{'../' * self.site.count('/')}dev/full\n")
         self.other.own(self.prefix)
+        image = f"{self.top}/image"  # may have been mounted: its author could make devices
+        site = f"{image}/usr/lib/python3/dist-packages"
+        info = add_distribution(site, "tape")
+        for place in (f"{info}/entry_points.txt", f"{info}/RECORD", f"{site}/tape.pth"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(place)
+            os.mknod(place, stat.S_IFCHR | 0o666, os.makedev(1, 7))
         for verb in (["list", "--fresh", "exact", "--path", self.site], ["audit", self.site], ["verify", self.prefix],
-                     ["why", "demo", "tape", "--path", self.site]):
+                     ["why", "demo", "tape", "--path", self.site], ["list", "--root", image], ["update", "--root", image],
+                     ["audit", "--root", image], ["verify", "--root", image]):
             trace = f"{self.top}/trace"
             subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open", "-y", "-o", trace, PROGRAM, *verb],
                            env=self.environment(), capture_output=True, check=False)
             with open(trace, encoding="utf-8") as lines:
-                opened = [line for line in lines if re.search(r"= \d+<(/dev/full|[^>]*char)", line) and "O_PATH" not in line and '"/proc/self/environ"' not in line]  # a sanitizer's
+                opened = [line for line in lines if re.search(rf"= \d+<(/dev/full|{image}.*(txt|RECORD|pth)>|[^>]*char)", line)
+                          and "O_PATH" not in line and '"/proc/self/environ"' not in line]  # a sanitizer's
             self.assertEqual(opened, [], verb)
 
     def test_a_lease(self):
@@ -512,6 +531,16 @@ class Looking(TrustTest):
         reply = self.run_program("list", "--fresh", "trust", "--path", self.site)
         self.assertNotIn("swordfish", reply.out)
 
+    def test_a_link_to_private_archives(self):
+        """Not even their names are listed."""
+        os.chmod(self.mine, 0o700)
+        write(f"{self.mine}/swordfish-1.0-py3-none-any.whl", "")
+        os.makedirs(f"{self.prefix}/wheels")
+        os.symlink(self.mine, f"{self.prefix}/wheels/all")
+        self.other.own(self.prefix)
+        reply = self.run_program("add", "--db", f"{self.top}/catalogue.db", f"{self.prefix}/wheels/all", status=COULD_NOT)
+        self.assertNotIn("swordfish", reply.err)
+
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_an_old_kernel(self):
         """Without openat2(), what lies below --root is read hop by hop."""
@@ -565,6 +594,11 @@ class Results(TrustTest):
         self.assertIn(f"belongs to user {self.other.uid}", reply.err)
         self.assertEqual(os.listdir(theirs), ["report"])
         self.assert_untouched()
+        os.unlink(f"{theirs}/report")
+        os.symlink("/dev/full", f"{theirs}/report")  # it could be a disk
+        os.symlink(f"{theirs}/report", f"{self.top}/report")
+        self.run_program("audit", self.site, "--sarif", f"{self.top}/report", status=DONE)
+        self.assertFalse(os.path.islink(f"{self.top}/report"))
 
     def test_is_private(self):
         """It may say what others cannot read."""

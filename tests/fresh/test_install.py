@@ -76,18 +76,22 @@ class Install(FreshTest):
         self.assertIn(f"{plain} stays: /usr/bin/entrydb uses it\n", self.uninstall_after(plain))
         os.unlink(self.root.on_disk("/usr/bin/entrydb"))
         directory = self.root.on_disk(os.path.dirname(plain))
-        for uid, mode in ((1000, 0o755), (0, 0o777)):
-            os.chown(directory, uid, uid)
+        for uid, gid, mode in ((1000, 1000, 0o755), (0, 0, 0o777), (0, 1000, 0o775)):
+            os.chown(directory, uid, gid)
             os.chmod(directory, mode)
-            self.assertIn(f"{plain} stays: another user's directory, or everybody's, leads to it", self.uninstall_after(plain))
+            self.assertIn(f"{plain} stays: {os.path.dirname(plain)} belongs to another user, or others may write to it", self.uninstall_after(plain))
         self.assertTrue(os.path.exists(self.root.on_disk(plain)))
+        share = f"{self.root.on_disk(PREFIX)}/share"
+        os.chown(share, 0, 1000)
+        os.chmod(share, 0o2775)  # a member of the group could have written the record
+        self.assertIn(f"install.sh: {PREFIX}/share belongs to another user, or others may write to it; ", self.uninstall_after(plain, status=1))
 
-    def uninstall_after(self, *databases):
+    def uninstall_after(self, *databases, status=0):
         """As if an installation in another prefix had made them; what is said."""
         record = f"{self.root.on_disk(PREFIX)}/share/entrydb"
         os.makedirs(record, exist_ok=True)
         support.write(f"{record}/installed", "".join(f"database {path}\n" for path in databases))
-        return self.run_there(INSTALL, "--prefix", PREFIX, "--uninstall")
+        return self.run_there(INSTALL, "--prefix", PREFIX, "--uninstall", status=status)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ CONTEXT = "class context:\n    target_prefix = '/the/prefix'\n"
 
 # As in conda, a plugin that cannot be imported makes the command fail.
 HOST = """
+import os, sys
+sys.prefix = os.environ["CONDA"]
 import entrydb_conda as plugin
 found = list(plugin.conda_post_commands())
 print("hook" if hasattr(plugin.conda_post_commands, "is_hook") else "no hook", len(found))
@@ -44,6 +46,8 @@ class PluginTest(unittest.TestCase):
         os.mkdir(f"{self.place}/bin")
         self.write("bin/entrydb", f'#!/bin/sh\necho "$@" >>{self.place}/called\n')
         os.chmod(f"{self.place}/bin/entrydb", 0o755)
+        shutil.copytree(f"{self.place}/bin", f"{self.place}/active/bin")  # the active environment's, which may be another user's
+        self.write("active/bin/entrydb", f"#!/bin/sh\necho other >>{self.place}/called\n")
 
     def write(self, file, text):
         path = f"{self.place}/{file}"
@@ -63,7 +67,7 @@ class PluginTest(unittest.TestCase):
         done = subprocess.run(
             [sys.executable, "-c", HOST, *arguments], text=True, stdin=subprocess.DEVNULL,
             capture_output=True, timeout=60,
-            env={"PATH": f"{self.place}/bin:{os.environ['PATH']}",
+            env={"PATH": f"{self.place}/active/bin:{os.environ['PATH']}", "CONDA": self.place,
                  "PYTHONPATH": f"{self.place}:{PLUGIN}", "PYTHONDONTWRITEBYTECODE": "1"})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip(), done.stderr
@@ -109,9 +113,10 @@ class PluginTest(unittest.TestCase):
     def test_without_the_program(self):
         self.conda()
         os.remove(f"{self.place}/bin/entrydb")
-        if not shutil.which("entrydb"):
+        if not shutil.which("entrydb", path="/usr/local/bin:/usr/bin"):
             self.assertEqual(self.run_host(), ("hook 1", ""))
-            self.assertIn("entrydb", self.run_host("-v")[1])
+            self.assertIn("no entrydb in ", self.run_host("-v")[1])
+            self.assertEqual(self.called(), "")
 
 
 class RealCondaTest(unittest.TestCase):

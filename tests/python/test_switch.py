@@ -586,6 +586,9 @@ class Users(SwitchTest):
             self.assertEqual(command, f"setpriv --reuid={self.user.uid} --regid={self.user.gid} --clear-groups "
                              f"{theirs.python} -m entrydb {verb}")
             self.assertEqual(theirs.written(), [])
+        os.chown(theirs.site, 0, 0)  # as after "sudo pip install": a directory above is still the user's
+        self.assertIn(said, theirs.entrydb("on", check=False).stdout)
+        self.assertEqual(theirs.written(), [])
 
     def test_files_of_root_stay_for_other_users(self):
         """Also where the permissions would let them."""
@@ -618,9 +621,11 @@ class Users(SwitchTest):
         support.add_distribution(site, "omega")
         run(f"{self.environment.prefix}/bin/entrydb", "update", f"{self.place}/home")
         support.add_distribution(site, "last")
-        os.chown(f"{self.place}/home", self.user.uid, self.user.gid)
-        run(self.environment.python, "-c", f"import sys; sys.path.append({site!r}); {Refresh.ASK}")
-        self.assertNotIn(".refresh", os.listdir(f"{self.place}/home/var/lib/entrydb"))
+        for owner, mode in ((self.user.uid, 0o755), (0, 0o775)):
+            os.chown(f"{self.place}/home", owner, self.user.gid)
+            os.chmod(f"{self.place}/home", mode)
+            run(self.environment.python, "-c", f"import sys; sys.path.append({site!r}); {Refresh.ASK}")
+            self.assertNotIn(".refresh", os.listdir(f"{self.place}/home/var/lib/entrydb"))
 
     def reachable_python(self):
         """One that the second user may run, too."""

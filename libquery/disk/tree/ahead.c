@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "db/base/clock.h"
+#include "db/base/file.h"
 
 #define STACK_SIZE ((size_t)256 * 1024) /* bytes, of each thread */
 
@@ -22,6 +23,7 @@ struct place {
 struct ahead {
 	ahead_read *read;
 	const void *payload;
+	const struct file_sysroot *sysroot;
 	pthread_mutex_t lock;
 	pthread_cond_t filled, emptied;
 	size_t taken; /* files below this number are no longer wanted */
@@ -43,6 +45,7 @@ static void *work(void *argument)
 {
 	struct ahead *ahead = argument;
 
+	file_set_sysroot(ahead->sysroot);
 	pthread_mutex_lock(&ahead->lock);
 	while (ahead->next < ahead->count) {
 		struct ahead_file file = {0};
@@ -99,6 +102,7 @@ struct ahead *ahead_begin(ahead_read *read, const void *payload, size_t first, s
 		return NULL;
 	ahead->read = read;
 	ahead->payload = payload;
+	ahead->sysroot = file_sysroot();
 	ahead->taken = ahead->next = first;
 	ahead->count = count;
 	pthread_mutex_init(&ahead->lock, NULL);

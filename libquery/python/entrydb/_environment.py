@@ -95,10 +95,12 @@ class Environment:
         return COULD_NOT
 
     def _check_owner(self, verb):
-        """Raise Refused unless the effective user owns the site directory."""
-        owner = os.fstat(self.directory)
+        """Raise Refused unless the effective user owns the site directory, and no third one a directory above."""
+        owners = [*map(os.stat, _program.directories_above(self.path)), os.fstat(self.directory)]
+        user = os.geteuid()
+        owner = next((each for each in owners if each.st_uid not in (0, user)), owners[-1])
         uid, gid = owner.st_uid, owner.st_gid
-        if uid == os.geteuid():
+        if uid == user:
             return
         command = f"; run: setpriv --reuid={uid} --regid={gid} --clear-groups " \
             f"{shlex.quote(sys.executable)} -m entrydb {verb}"

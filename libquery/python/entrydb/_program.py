@@ -24,6 +24,12 @@ def site_path():
     return sys.path if getattr(sys.flags, "safe_path", False) else sys.path[1:]
 
 
+def directories_above(path):
+    """Return the directories above a path, with links resolved, from "/" on."""
+    names = os.path.realpath(path).split("/")
+    return ["/".join(names[:at]) or "/" for at in range(1, len(names))]
+
+
 def restore_signals():
     for each in _IGNORED_BY_PYTHON:
         _signal.signal(each, _signal.SIG_DFL)

@@ -7,6 +7,7 @@ ENTRYDB_REFRESH=0 and `on --no-refresh` disable it.
 
 import fcntl
 import os
+import stat
 import time
 
 from . import _program
@@ -22,11 +23,20 @@ def start(found):
 
 
 def _may(file):
-    """Return True if the user owns the file, the process is not set-uid, and all directories above belong
-    to the user or root."""
-    user, names = os.geteuid(), os.path.realpath(file).split("/")
-    owners = {os.stat("/".join(names[:at]) or "/").st_uid for at in range(1, len(names))}
-    return os.stat(file).st_uid == user == os.getuid() and owners <= {0, user}
+    """Return True if the user owns the file, the process is not set-uid, and only the user and root can
+    write to the directories above."""
+    user = os.geteuid()
+    return os.stat(file).st_uid == user == os.getuid() \
+        and all(_is_safe(each, user) for each in _program.directories_above(file))
+
+
+def _is_safe(directory, user):
+    """As in db/base/trust.c."""
+    status = os.stat(directory)
+    group = status.st_mode & stat.S_IWGRP and (
+        status.st_gid != status.st_uid or "system.posix_acl_access" in os.listxattr(directory))
+    return status.st_uid in (0, user) and (
+        status.st_mode & stat.S_ISVTX or not (group or status.st_mode & stat.S_IWOTH))
 
 
 def _claim(directory):
