@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/text.h"
 #include "indexer/audit/collect.h"
 #include "indexer/audit/findings.h"
@@ -78,10 +78,11 @@ static int look_for_arguments(struct audit *audit, struct error *error)
 		CLEANUP(cleanup_free)
 		char *path = text_format("%s%s", options->sysroot ? options->sysroot : "",
 		                         options->arguments[i]);
+		struct stat status;
 
 		if (!path)
 			return error_nomem(error);
-		if (access(path, F_OK) == 0)
+		if (file_status(AT_FDCWD, path, &status, NULL) > 0)
 			continue;
 		message("%s: %s", options->arguments[i], strerror(errno));
 		audit->failed = true;

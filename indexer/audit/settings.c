@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
 #include "indexer/audit/collect.h"
@@ -70,17 +71,12 @@ static void read_line(struct collect *collect, struct slice line, const char *fi
 static void read_list(struct collect *collect, const char *file)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
-	struct slice text;
-	struct stat status;
+	struct slice text = {0};
 
-	if (!collect_status(collect, file, &status))
-		return;
-	if (trust_of_path(file, &status, TRUST_NO_OTHER) != TRUST_BELIEVED) {
-		error_set(&collect->error, ERROR_PERMISSION,
-		          "%s: not trusted: others than root and you could have written it", file);
-		return;
-	}
-	collect_text(collect, file, LIST_MAX, &bytes, &text);
+	if (file && collect->error.code == 0)
+		small_file_read_trusted(file, LIST_MAX, TRUST_NO_OTHER, &bytes, &text.len,
+		                        &collect->error);
+	text.ptr = bytes;
 	for (size_t number = 1; text.len > 0 && collect_goes_on(collect); number++)
 		read_line(collect, slice_take_line(&text), file, number);
 }

@@ -334,11 +334,13 @@ static int update_in(struct edit *edit, void *payload, struct error *error)
 	        .writer = edit->writer,
 	        .result = edit->result,
 	        .progress = progress_begin("indexing", edit->options->quiet),
-	        .linkage = linkage_create(edit->options->sysroot),
 	        .readers = database_readers(edit->database, edit->mode),
 	};
-	int code = update.linkage ? load_kinds(edit->options, &update.kinds, error)
-	                          : error_nomem(error);
+	int code;
+
+	update.linkage = linkage_create(edit->options->sysroot, update.readers);
+	code = update.linkage ? load_kinds(edit->options, &update.kinds, error)
+	                      : error_nomem(error);
 
 	(void)payload;
 	for (size_t i = 0; code == 0 && i < update.database->root_count; i++)

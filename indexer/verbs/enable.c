@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
@@ -148,13 +147,14 @@ static int find_file(const struct options *options, char **out, struct error *er
 {
 	CLEANUP(cleanup_free) char *prefix = NULL;
 	CLEANUP(cleanup_free) char *inside = NULL;
+	struct stat status;
 
 	if (options->prefix) {
 		prefix = layout_absolute(options->prefix);
 		if (!prefix)
 			return error_errno(error, errno, "%s", options->prefix);
 		inside = text_format("%s%s", options->sysroot ? options->sysroot : "", prefix);
-		if (inside && access(inside, F_OK) != 0)
+		if (inside && file_status(AT_FDCWD, inside, &status, NULL) <= 0)
 			return error_errno(error, errno, "%s", inside);
 	}
 	if (options->user && layout_user_config(LAYOUT_USER_POLICY, out) == 0 && !*out)

@@ -242,6 +242,10 @@ static int verify_database(struct verify *verify, struct error *error)
 	if (code == 0)
 		code = database_mode(database, &mode, error);
 	verify->readers = database_readers(database, mode);
+	linkage_free(verify->linkage);
+	verify->linkage = linkage_create(verify->options->sysroot, verify->readers);
+	if (code == 0 && !verify->linkage)
+		code = error_nomem(error);
 	for (size_t i = 0; code == 0 && i < database->root_count && !interrupted(); i++) {
 		verify->wanted = &database->roots[i];
 		code = verify_root(verify, reader, error);
@@ -273,9 +277,6 @@ int command_verify(const struct options *options, struct error *error)
 		code = plugin_kinds_load(options->sysroot, &verify.kinds, NULL, error);
 	if (code < 0)
 		return code;
-	verify.linkage = linkage_create(options->sysroot);
-	if (!verify.linkage)
-		return error_nomem(error);
 	for (size_t i = 0; i < databases.count && !interrupted(); i++) {
 		verify.database = &databases.items[i];
 		if (verify_database(&verify, error) < 0) {

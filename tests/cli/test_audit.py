@@ -817,8 +817,10 @@ class Lists(Site):
         self.install("ours", "[console_scripts]\naws = ours:main\n")
         path = self.configure("command aws ours\n")
         self.assertEqual(self.rules(), [])
-        os.chmod(path, 0o666)
-        self.assertIn("not trusted", self.audit(status=COULD_NOT).err)
+        for place, mode in ((path, 0o644), (os.path.dirname(path), 0o755)):
+            os.chmod(place, mode | 0o022)
+            self.assertIn(f"others may write to {place}", self.audit(status=COULD_NOT).err)
+            os.chmod(place, mode)
 
     def test_invalid_lists(self):
         for text in ("grupo x\n", "group\n", "command\n", "\0\n"):

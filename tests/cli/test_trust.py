@@ -390,6 +390,10 @@ class Publishing(TrustTest):
         os.symlink("/mod.py", f"{image}/venv/{SITE}/mod.py")
         found = self.run_program("audit", "--json", "--root", image, "/venv").objects
         self.assertIn("module-outside", [one["rule"] for one in found])
+        os.symlink("/venv", f"{image}/linked")
+        self.run_program("audit", "--root", image, "/linked", status=NOT_FOUND)
+        self.run_program("disable", "--root", image, "--prefix", "/linked", "g", status=DONE)
+        self.assertTrue(os.path.exists(f"{image}/venv/etc/entrydb/policy.conf"))
 
     def with_record(self, name):
         """The name of the directory, and the hash in its RECORD."""

@@ -208,7 +208,7 @@ static int setup(void **state)
 {
 	struct fixture *f = scratch_fixture(state, sizeof(*f));
 
-	f->linkage = linkage_create(scratch_path("root"));
+	f->linkage = linkage_create(scratch_path("root"), 0);
 	scratch_directory("root/site/pkg");
 	install("/lib64/libc.so.6", (struct says)LIBC);
 	return 0;
@@ -413,9 +413,17 @@ static void test_invalid_libraries(void **state)
 	assert_int_equal(chmod("root/site/libc_.so", 0600), 0);
 	judge(f, (struct says){.runpath = "/site", .needed = {"liba.so", "libb.so"}});
 	assert_missing(f, "liba.so libb.so");
-	if (geteuid() == 0) { /* files readable by root alone are not reported */
+	if (geteuid() == 0) { /* files that only root can read or reach are not reported */
 		judge(f, (struct says){.runpath = "/site", .needed = {"libc_.so"}});
 		assert_missing(f, "libc_.so");
+		install("/private/libd.so", (struct says){.soname = "libd.so"});
+		install("/site/libe.so", (struct says){.soname = "libe.so"});
+		assert_int_equal(chmod(scratch_path("root/private"), 0700), 0);
+		assert_int_equal(chmod(scratch_path("."), 0755), 0);
+		f->linkage->readers = 0555;
+		judge(f,
+		      (struct says){.runpath = "/site:/private", .needed = {"libd.so", "libe.so"}});
+		assert_missing(f, "libd.so");
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/path.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 
@@ -118,10 +119,12 @@ int library_read(struct elf_file *file, struct slice path, bool is_system, struc
 
 /* --- the cache --- */
 
-struct linkage *linkage_create(const char *sysroot)
+struct linkage *linkage_create(const char *sysroot, mode_t readers)
 {
 	struct linkage *linkage = calloc(1, sizeof(*linkage));
 
+	if (linkage)
+		linkage->readers = readers;
 	if (linkage)
 		linkage->sysroot = strdup(sysroot ? sysroot : "");
 	if (linkage && linkage->sysroot)
@@ -181,6 +184,18 @@ static bool is_public(int fd, const struct stat *status)
 	                                    (geteuid() != 0 && status->st_uid == geteuid()));
 }
 
+/* Can some readers of root's database not search the way to @path? */
+static bool is_hidden(const struct linkage *linkage, const char *path)
+{
+	const char *sysroot = linkage->sysroot[0] ? linkage->sysroot : NULL;
+	struct safe_way way;
+
+	if (!linkage->readers || geteuid() != 0)
+		return false;
+	safe_path_look(path, sysroot, &way, NULL);
+	return linkage->readers & 0444 & (linkage->readers & 0111) << 2 & ~way.search;
+}
+
 static int open_installed(const struct linkage *linkage, struct slice path, struct error *error)
 {
 	CLEANUP(cleanup_free)
@@ -193,7 +208,7 @@ static int open_installed(const struct linkage *linkage, struct slice path, stru
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", name)
 		                               : ERROR_NOTFOUND;
-	return is_public(fd, &status) ? take_fd(&fd) : ERROR_NOTFOUND;
+	return is_public(fd, &status) && !is_hidden(linkage, name) ? take_fd(&fd) : ERROR_NOTFOUND;
 }
 
 /* 1: *out is the library at @path; 0: none that can be read; or a failure. */

@@ -6,6 +6,8 @@
 #ifndef LIBQUERY_DISK_ELF_LINKAGE_SEARCH_H
 #define LIBQUERY_DISK_ELF_LINKAGE_SEARCH_H
 
+#include <sys/types.h>
+
 #include <limits.h>
 
 #include "db/base/arena.h"
@@ -56,8 +58,9 @@ void library_free(struct library *library); /* NULL is accepted */
 
 /* The cache of libraries. For one thread at a time. */
 struct linkage {
-	char *sysroot; /* "" for none */
-	char *hosts;   /* colon-separated directories, or NULL; see linkage_add_host() */
+	char *sysroot;  /* "" for none */
+	mode_t readers; /* see linkage_create() */
+	char *hosts;    /* colon-separated directories, or NULL; see linkage_add_host() */
 	char *cache_text;
 	struct ld_cache cache; /* empty if there is none */
 	struct library **libraries;
@@ -67,8 +70,11 @@ struct linkage {
 	bool has_libc, looked_for_libc;
 };
 
-/* @sysroot: the file-system root in which libraries are searched, or NULL. NULL: out of memory. */
-struct linkage *linkage_create(const char *sysroot);
+/*
+ * @sysroot: the file-system root in which libraries are searched, or NULL. @readers: of the result,
+ * as for file_open_for(); 0: not published. NULL: out of memory.
+ */
+struct linkage *linkage_create(const char *sysroot, mode_t readers);
 void linkage_free(struct linkage *linkage); /* NULL is accepted */
 
 /*
