@@ -85,11 +85,10 @@ def write_apk(path, name, version, tree, scripts=(), triggers=""):
 
 
 def staged(directory):
-    """The files of a directory in the form of write_apk(); links become files, except the link to the
-    program, which is in another package."""
+    """The files of a directory in the form of write_apk(); links become files."""
     tree = {}
     for place, _, names in os.walk(directory):
-        for path in filter(os.path.exists, (f"{place}/{name}" for name in names)):
+        for path in (f"{place}/{name}" for name in names):
             with open(path, "rb") as stream:
                 mode = os.stat(path).st_mode & 0o777
                 tree[os.path.relpath(path, directory)] = stream.read(), mode

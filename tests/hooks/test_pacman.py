@@ -28,7 +28,7 @@ FILES = {"entrydb": ("usr/bin/entrydb", "usr/lib/entrydb/entrydb-archive.so",
                      "usr/share/libalpm/hooks/entrydb.hook",
                      "usr/share/licenses/entrydb/LICENSE", "usr/share/man/man1/entrydb.1.gz"),
          "python-entrydb": ("usr/share/licenses/python-entrydb/LICENSE",)}
-MODULE = r"usr/lib/python3\.\d+/site-packages/entrydb/(_native\.abi3\.so|bin/entrydb|__init__\.py)"
+MODULE = r"usr/lib/python3\.\d+/site-packages/entrydb/(_native\.abi3\.so|_program\.py|__init__\.py)"
 LONG = "ENTRYDB_TEST_LONG" in os.environ
 BULK = 1000  # distributions; pacman sends their names to the hook
 

@@ -30,7 +30,7 @@ FILES = {"entrydb": ["/usr/bin/entrydb", "/usr/{lib}/entrydb",
                            "/usr/{lib}/pkgconfig/entrydb.pc",
                            "/usr/share/doc/entrydb-devel/examples/example.c"],
          "python3-entrydb": ["/usr/{lib}/{python}/site-packages/entrydb/_native.abi3.so",
-                             "/usr/{lib}/{python}/site-packages/entrydb/bin/entrydb",
+                             "/usr/{lib}/{python}/site-packages/entrydb/_program.py",
                              *(f"/usr/{{lib}}/{{python}}/site-packages/entrydb-0.1.0.dist-info/{name}"
                                for name in ("INSTALLER", "METADATA", "WHEEL", "entry_points.txt"))]}
 LONG = "ENTRYDB_TEST_LONG" in os.environ
