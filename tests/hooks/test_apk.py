@@ -200,6 +200,7 @@ amove() {
 pkgdir=$1/stage
 cd "$1/$pkgname-$pkgver"
 build
+check
 package
 cd "$pkgdir"
 """ + "".join(f'subpkgdir=$1/{name}; {function}\n' for name, function in SPLIT.items())
@@ -210,7 +211,7 @@ def make_packages(place):
     with tarfile.open(f"{place}/entrydb-{target_root.version()}.tar.xz") as archive:
         archive.extractall(place)
     target_root.build(["bash", "-ec", ABUILD, "bash", place], place,
-                      env={**os.environ, "SOURCE_DATE_EPOCH": target_root.RELEASED})
+                      env={**os.environ, "SOURCE_DATE_EPOCH": target_root.RELEASED, "CTEST_PARALLEL_LEVEL": "4"})
     for name in SPLIT:
         write_apk(f"{place}/{name}.apk", name, f"{variable('pkgver', place)}-r0",
                   staged(f"{place}/{name}"))
