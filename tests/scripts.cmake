@@ -7,14 +7,11 @@ option(ENTRYDB_ALL_TESTS "Also run tests that need root, a network, other packag
 set(ENTRYDB_TEST_SECONDS 900 CACHE STRING "How long one test may take")
 set(ENTRYDB_TEST_SEED 1 CACHE STRING "Of all that is random in the tests")
 
-# Tests for packagers: they run as an ordinary user without a network, on a machine that may be busy, so
-# that nothing is measured, and lack pip; they skip whatever else is missing.
-set(everywhere cli python travel)
-execute_process(COMMAND ${Python3_EXECUTABLE} -c "import ensurepip, pip" RESULT_VARIABLE without_pip ERROR_QUIET)
-if(without_pip EQUAL 0)
-    list(APPEND everywhere api-scripts)
-endif()
-set(measured cli-growth)
+# Packagers run the tests of what the compiler's flags may change: unit, api, cli and python-behaviour, except
+# those that measure or take long. They need neither root nor a network, and skip whatever is missing.
+set(for_packagers cli python-behaviour)
+set(too_long cli-add cli-audit cli-audit_attacks cli-bad_input cli-concurrency cli-growth cli-images cli-index
+    cli-limits cli-mutations cli-push)
 # Builds with a sanitizer run tests of hostile input, threads and failures. Interpreters are not instrumented,
 # so AddressSanitizer's library is preloaded.
 set(under_address cli-add cli-images cli-index cli-audit_attacks cli-bad_input cli-concurrency cli-freshness cli-hook cli-mutations
@@ -22,7 +19,7 @@ set(under_address cli-add cli-images cli-index cli-audit_attacks cli-bad_input c
 # These use two processors.
 set(for_two faults-faults oracle-environments python-differential python-mutants)
 # The longest tests begin first, so that none of them runs alone in the end.
-set(longest fresh-package fresh-tests fresh-install hooks-dpkg python-unstable python-behaviour cli-growth python-replaced)
+set(longest fresh-package fresh-tests fresh-install hooks-dpkg hooks-pacman hooks-rpm python-unstable python-behaviour cli-growth python-replaced)
 # These install or read the wheel.
 set(by_wheel hooks-pip python-free_threaded python-switch python-wheel release-upgrades)
 
@@ -31,8 +28,8 @@ set(script_environment ${test_environment}
     "ENTRYDB_TEST_SEED=${ENTRYDB_TEST_SEED}"
     "PYTHONPATH=${CMAKE_CURRENT_SOURCE_DIR}/lib"
     "PYTHONDONTWRITEBYTECODE=1")
-if(NOT ENTRYDB_ALL_TESTS)
-    list(APPEND script_environment "PIP_NO_INDEX=1")
+if(NOT ENTRYDB_ALL_TESTS) # not another Python on the builder's PATH
+    list(APPEND script_environment "ENTRYDB_TEST_PYTHONS=${Python3_EXECUTABLE}")
 endif()
 
 # Add a test that runs the script with these arguments.
@@ -43,7 +40,7 @@ function(entrydb_script name label)
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${ARGN})
     set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT ${ENTRYDB_TEST_SECONDS}
         ENVIRONMENT "${script_environment}" ENVIRONMENT_MODIFICATION "${without_settings}")
-    if(NOT ENTRYDB_ALL_TESTS AND (NOT label IN_LIST everywhere OR name IN_LIST measured OR name IN_LIST by_wheel))
+    if(NOT ENTRYDB_ALL_TESTS AND (name IN_LIST too_long OR NOT (label IN_LIST for_packagers OR name IN_LIST for_packagers)))
         set_tests_properties(${name} PROPERTIES DISABLED TRUE)
     endif()
     if(name IN_LIST for_two)
@@ -72,6 +69,9 @@ foreach(script ${scripts})
     endif()
     entrydb_script(${folder}-${name} ${label} ${CMAKE_CURRENT_SOURCE_DIR}/${script} -v)
 endforeach()
+
+# It keeps the packages that it builds for these.
+set_tests_properties(hooks-dpkg hooks-debian_tools PROPERTIES DEPENDS fresh-package)
 
 set(here ${CMAKE_CURRENT_SOURCE_DIR})
 entrydb_script(oracle-text oracle ${here}/lib/each_python.py ${here}/unit/text_oracle.py $<TARGET_FILE:text_oracle>)

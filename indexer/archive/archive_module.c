@@ -51,6 +51,11 @@ static void *open_module(const char *file, const char *purpose, struct error *er
 	handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	if (!path)
 		error_nomem(error);
+	else if (!handle && access(path, F_OK) != 0)
+		error_set(error, ERROR_LOAD,
+		          "%s need %s, which is not installed: packages of distributions have it, "
+		          "and hooks/install.sh builds it; wheels lack it",
+		          purpose, file);
 	else if (!handle)
 		error_set(error, ERROR_LOAD, "%s need a part of entrydb that cannot be loaded: %s",
 		          purpose, dlerror());

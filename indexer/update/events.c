@@ -37,8 +37,11 @@ int events_first_sight(struct events *events, const struct root_record *root)
 {
 	CLEANUP(cleanup_free) char *detail = NULL;
 	size_t size = 0, i = 0;
-	FILE *stream = open_memstream(&detail, &size);
+	FILE *stream;
 
+	if (root->distribution_count == 0)
+		return 0;
+	stream = open_memstream(&detail, &size);
 	if (!stream)
 		return error_nomem(events->error);
 	fprintf(stream, "%zu distribution%s", root->distribution_count,

@@ -20,6 +20,7 @@ struct events {
 	struct error *error;
 };
 
+/* A root that was not known before; nothing for one without distributions. */
 int events_first_sight(struct events *events, const struct root_record *root);
 /*
  * A distribution that was installed (@old is NULL), removed (@now is NULL), or changed. @old:

@@ -91,17 +91,20 @@ static int compare_events(const void *a, const void *b)
 
 /* --- printing --- */
 
-/* "name 1.0 -> 2.0", "name 1.0", "name group/entry: value", or the detail. malloc'd. */
+/*
+ * "name 1.0 -> 2.0", "name 1.0" (also for other contents of that version), "name group/entry:
+ * value", or the detail. malloc'd.
+ */
 static char *describe(const struct event_record *facts)
 {
 	struct slice old = facts->old_version, new = facts->version;
 	struct slice only = old.len ? old : new.len ? new : facts->detail;
+	bool differ = old.len && new.len && !slice_equal(old, new);
 
 	if (slice_is_null(facts->distribution))
 		return strdup(facts->detail.len ? facts->detail.ptr : "");
 	return text_format("%s%s%s%s%s", facts->distribution.ptr, only.len ? " " : "",
-	                   only.len ? only.ptr : "", old.len && new.len ? " -> " : "",
-	                   old.len && new.len ? new.ptr : "");
+	                   only.len ? only.ptr : "", differ ? " -> " : "", differ ? new.ptr : "");
 }
 
 static void put(struct output *output, const struct event *event)

@@ -18,7 +18,7 @@ static const struct column columns[] = {
         COLUMN("path", "PATH", STYLE_NAME),
         COLUMN("state", "STATE", STYLE_PLAIN),
         COLUMN("entry_points", "ENTRY POINTS", STYLE_PLAIN),
-        COLUMN("python", "PYTHON", STYLE_PLAIN),
+        COLUMN("python", "ACCELERATED", STYLE_PLAIN),
         COLUMN("since", "UPDATED", STYLE_FAINT),
         COLUMN("command", "BY", STYLE_PLAIN),
         COLUMN("database", "DATABASE", STYLE_PLAIN),
@@ -133,8 +133,8 @@ static int put_databases(const struct options *options, const entrydb_path *path
 		put_last(&output, database);
 	}
 	if (seen.count == 0 && entrydb_path_count(path) > 0)
-		note(options, "no database yet: the disk is read at each question; 'entrydb "
-		              "update' makes one");
+		note(options, "no database yet: each query reads the disk; 'entrydb update' "
+		              "makes one");
 	return output_end(&output, error);
 }
 

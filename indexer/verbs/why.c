@@ -47,12 +47,25 @@ static const char *or_else(const char *text, const char *otherwise)
 	return text ? text : otherwise;
 }
 
+static void print_leads_to(const entrydb_target *target)
+{
+	bool is_good = target && entrydb_target_state(target) == ENTRYDB_STATE_OK;
+	enum style style = is_good ? STYLE_PLAIN : STYLE_BAD;
+
+	if (!target)
+		print_line(style, "  leads to     unknown");
+	else if (is_good && entrydb_target_kind(target) == ENTRYDB_KIND_PYTHON)
+		print_line(style, "  leads to     Python code, whose module was found");
+	else
+		print_line(style, "  leads to     %s, %s",
+		           entrydb_kind_name(entrydb_target_kind(target)),
+		           entrydb_state_name(entrydb_target_state(target)));
+}
+
 static void print_text(const struct facts *facts)
 {
 	const entrydb_entry_point *e = facts->entry_point;
-	const entrydb_target *target = facts->target;
 	const char *shadow = entrydb_entry_point_shadowed_by(e);
-	bool is_good = target && entrydb_target_state(target) == ENTRYDB_STATE_OK;
 
 	print_line(STYLE_NAME, "%s = %s [%s]", entrydb_entry_point_name(e),
 	           entrydb_entry_point_value(e), entrydb_entry_point_group(e));
@@ -62,16 +75,14 @@ static void print_text(const struct facts *facts)
 	print_line(STYLE_PLAIN, "  file         %s/entry_points.txt", entrydb_entry_point_file(e));
 	if (shadow)
 		print_line(STYLE_BAD, "  shadowed by  %s, which comes first", shadow);
-	print_line(is_good ? STYLE_PLAIN : STYLE_BAD, "  leads to     %s%s%s",
-	           target ? entrydb_kind_name(entrydb_target_kind(target)) : "unknown",
-	           target ? ", " : "",
-	           target ? entrydb_state_name(entrydb_target_state(target)) : "");
-	if (target)
-		target_print(target);
+	print_leads_to(facts->target);
+	if (facts->target)
+		target_print(facts->target);
 	if (facts->problem)
 		print_line(STYLE_BAD, "  problem      %s", facts->problem);
-	print_line(STYLE_PLAIN, "  known from   %s: %s (%s)", or_else(facts->database, "the disk"),
-	           facts->state, facts->reason);
+	print_line(STYLE_PLAIN, "  known from   %s: %s", or_else(facts->database, "the disk"),
+	           facts->state);
+	print_line(STYLE_FAINT, "               (%s)", facts->reason);
 	if (entrydb_verdict_allowed(facts->verdict))
 		print_line(STYLE_PLAIN, "  allowed      yes");
 	else

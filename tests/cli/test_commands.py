@@ -158,7 +158,7 @@ class Explaining(CommandTest):
         reply = self.why(status=DONE)
         self.assertEqual(reply.lines[0], "alpha = alpha.plugin:main [x,y] [demo]")
         for line in (r"  provided by +alpha 1\.0", rf"  file +{re.escape(self.info)}/entry_points\.txt",
-                     r"  leads to +unresolved, missing", r"  known from +the disk: scanned \(.+\)",
+                     r"  leads to +unresolved, missing", r"  known from +the disk: scanned\n +\(.+\)",
                      r"  allowed +yes"):
             self.assertRegex(reply.out, f"(?m)^{line}$")
 
@@ -669,7 +669,7 @@ class Trail(CommandTest):
         self.assertRegex(last["time"], r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
         text = [row for row in self.log(status=DONE).fields if not row[1].startswith("entry-point")]
         self.assertEqual([row[2] for row in text[-4:]],
-                         ["alpha 1.0", "alpha 1.0 -> 1.0", "alpha 1.0 -> 2.0", "alpha 2.0"])
+                         ["alpha 1.0", "alpha 1.0", "alpha 1.0 -> 2.0", "alpha 2.0"])
         self.assertEqual(text[-1][-2:], [f"entrydb update {self.site}", f"uid {os.getuid()}"])
 
     def test_changed_entry_points_of_a_distribution(self):

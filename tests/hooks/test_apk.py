@@ -85,11 +85,10 @@ def write_apk(path, name, version, tree, scripts=(), triggers=""):
 
 
 def staged(directory):
-    """The files of a directory in the form of write_apk(); links become files, except the link to the
-    program, which is in another package."""
+    """The files of a directory in the form of write_apk(); links become files."""
     tree = {}
     for place, _, names in os.walk(directory):
-        for path in filter(os.path.exists, (f"{place}/{name}" for name in names)):
+        for path in (f"{place}/{name}" for name in names):
             with open(path, "rb") as stream:
                 mode = os.stat(path).st_mode & 0o777
                 tree[os.path.relpath(path, directory)] = stream.read(), mode
@@ -201,6 +200,7 @@ amove() {
 pkgdir=$1/stage
 cd "$1/$pkgname-$pkgver"
 build
+check
 package
 cd "$pkgdir"
 """ + "".join(f'subpkgdir=$1/{name}; {function}\n' for name, function in SPLIT.items())
@@ -211,7 +211,7 @@ def make_packages(place):
     with tarfile.open(f"{place}/entrydb-{target_root.version()}.tar.xz") as archive:
         archive.extractall(place)
     target_root.build(["bash", "-ec", ABUILD, "bash", place], place,
-                      env={**os.environ, "SOURCE_DATE_EPOCH": target_root.RELEASED})
+                      env={**os.environ, "SOURCE_DATE_EPOCH": target_root.RELEASED, "CTEST_PARALLEL_LEVEL": "4"})
     for name in SPLIT:
         write_apk(f"{place}/{name}.apk", name, f"{variable('pkgver', place)}-r0",
                   staged(f"{place}/{name}"))

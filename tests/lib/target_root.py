@@ -26,7 +26,7 @@ from tiny_packages import Package
 PROGRAM_INSIDE = "/usr/bin/entrydb"
 BUILD_SECONDS = 1800
 PACKAGES = (".apk", ".pkg.tar", ".rpm")
-NOT_PACKED = ("build", ".")  # prefixes of the files that no tarball contains
+NOT_PACKED = ("build", ".git/")  # prefixes
 
 # The time of a release that is older than all builds of the tests.
 RELEASED = "1700000000"
@@ -42,21 +42,20 @@ def version():
     return re.search(r"project\(entrydb VERSION ([0-9.]+)", support.read(f"{support.TOP}/CMakeLists.txt"))[1]
 
 
-def pack_sources(place, with_tests=False):
+def pack_sources(place):
     """The tarball of the working tree that a packager would start from."""
-    left_out = NOT_PACKED if with_tests else (*NOT_PACKED, "tests")
     name = f"entrydb-{version()}"
     path = f"{place}/{name}.tar.xz"
     with tarfile.open(path, "w:xz", preset=0) as archive:
         for entry in sorted(os.listdir(support.TOP)):
-            if not entry.startswith(left_out):
+            if not f"{entry}/".startswith(NOT_PACKED):
                 archive.add(f"{support.TOP}/{entry}", f"{name}/{entry}", filter=readable)
     return path
 
 
-def pack_recipes(place, with_tests=False):
+def pack_recipes(place):
     """The tarball with the recipes made for it beside it."""
-    path = pack_sources(place, with_tests)
+    path = pack_sources(place)
     build([f"{support.TOP}/hooks/recipes.sh", path, place], place, env={**os.environ, **UPSTREAM})
     return path
 

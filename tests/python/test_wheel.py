@@ -104,6 +104,10 @@ class Repaired(unittest.TestCase):
         environment = Environment(reference.interpreters()[-1], whole)
         environment.entrydb("on")
         self.assertEqual(environment.ask(), list(PLUGINS))
+        for words in (("add", "--index", "alpha"), ("push", "postgresql://")):
+            done = run(f"{environment.prefix}/bin/entrydb", *words, check=False)
+            self.assertEqual(done.returncode, 3)
+            self.assertRegex(done.stdout, r"\Aentrydb: .* which is not installed: .* hooks/install\.sh builds it.*\n\Z")
         libraries = run("ldd", f"{environment.site}/entrydb/bin/entrydb").stdout
         for name in ("sqlite3", "elf"):
             self.assertRegex(libraries, rf"lib{name}\S* => {environment.prefix}/")

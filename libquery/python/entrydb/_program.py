@@ -4,7 +4,9 @@ import _signal  # signal itself takes longer to import than a small update
 import os
 import sys
 
-PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "entrydb")
+# In packages of distributions, CMakeLists.txt replaces this by the path to the system's program.
+_FROM_HERE = "bin/entrydb"
+PATH = os.path.abspath(os.path.join(os.path.dirname(__file__), _FROM_HERE))
 
 _IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)  # the program would inherit that
 
