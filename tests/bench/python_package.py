@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 
-MODULES = ("_entrydb_site.py", "_entrydb_replacement.py")  # beside the package
+MODULES = ("_entrydb_site.py", "_entrydb_replacement.py", "_entrydb_connecting.py")  # beside the package
 
 
 def extension(build):

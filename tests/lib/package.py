@@ -14,7 +14,7 @@ import package_cache
 from support import TOP, environment
 
 PARTS = ("entrydb/__init__.py", "entrydb/_native.*.so", "entrydb/bin/entrydb", "_entrydb_site.py",
-         "_entrydb_replacement.py")
+         "_entrydb_replacement.py", "_entrydb_connecting.py")
 START = f"{TOP}/tests/python/start"
 
 

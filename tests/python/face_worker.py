@@ -42,7 +42,7 @@ class Face:
         import entrydb._entry_points
         import _entrydb_site
         import importlib.metadata
-        self.entrydb, self.replacements = entrydb, _entrydb_site.rest().replacements
+        self.entrydb, self.replacements = entrydb, _entrydb_site.part("_entrydb_replacement").replacements
         directory = OPTIONS["importlib_metadata"]
         if not OPTIONS["accelerate_first"]:
             self.load(directory)

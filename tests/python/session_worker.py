@@ -186,7 +186,7 @@ class Session:
         sys.path.insert(0, OPTIONS["package"])
         with importing():
             import _entrydb_site
-            _entrydb_site.rest().worth = self.pick([0, 0, 0, 0, 4, 70])
+            _entrydb_site.part("_entrydb_replacement").worth = self.pick([0, 0, 0, 0, 4, 70])
             if self.chance(0.5):
                 _entrydb_site.start()
             else:
@@ -198,8 +198,8 @@ class Session:
         sys.path.remove(OPTIONS["package"])
 
     def switch_off(self):
-        rest = sys.modules["_entrydb_site"].rest()
-        rest.submodule("_connecting").stop(rest)
+        rest = sys.modules["_entrydb_site"].part("_entrydb_replacement")
+        rest.part("_entrydb_connecting").stop(rest)
         self.on, self.late, self.done = False, True, 0
         return ["entrydb is switched off", ""]
 

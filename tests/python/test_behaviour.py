@@ -22,7 +22,7 @@ import os, sys
 sys.path.insert(0, os.environ["SITE"])
 import _entrydb_site
 _entrydb_site.start()
-_entrydb_site.rest().worth = 0
+_entrydb_site.part("_entrydb_replacement").worth = 0
 import importlib.metadata as metadata
 """
 
@@ -556,14 +556,15 @@ class BehaviourTest(ScriptTest):
             function, getter = metadata.entry_points, vars(metadata.Distribution)["entry_points"]
             entrydb.accelerate()
             assert metadata.entry_points is function
-            assert sys.modules["_entrydb_site"].begun()
+            import _entrydb_site as site
+            assert (".py", site.entrydb_loader) in sys.path_importer_cache[site.LIBRARY]._loaders
             check()
             entrydb.decelerate()
             entrydb.decelerate()
             assert metadata.entry_points is _own_function
             assert vars(metadata.Distribution)["entry_points"] is not getter
-            assert not sys.modules["_entrydb_site"].begun()
-            assert not any("find_spec" in getattr(each, "__dict__", ()) for each in sys.path_importer_cache.values())
+            assert (".py", site.entrydb_loader) not in sys.path_importer_cache[site.LIBRARY]._loaders
+            assert "entrydb_loader" not in str([getattr(each, "_loaders", 0) for each in sys.path_importer_cache.values()])
             assert len(list(function(group="demo"))) == 12
             entrydb.accelerate()
             assert metadata.entry_points is not _own_function
@@ -577,7 +578,7 @@ class BehaviourTest(ScriptTest):
             import entrydb
             entrydb.accelerate()
             import importlib.metadata as metadata
-            assert not any("find_spec" in getattr(each, "__dict__", ()) for each in sys.path_importer_cache.values())
+            assert "entrydb_loader" not in str([getattr(each, "_loaders", 0) for each in sys.path_importer_cache.values()])
             assert metadata.entry_points.__module__ == "importlib.metadata"
             assert not hasattr(metadata.entry_points, "__wrapped__")
             assert len(list(metadata.entry_points(group="demo"))) == 12
@@ -880,6 +881,15 @@ class BehaviourTest(ScriptTest):
             assert "exec_module" not in vars(metadata.__loader__)
             assert metadata.entry_points.__wrapped__
             assert len(list(metadata.entry_points(group="demo"))) == 12
+            for name in "importlib.metadata", "another":
+                loader = importlib.machinery.PathFinder.find_spec("importlib.metadata", importlib.__path__).loader
+                bare = type(sys)(name)
+                bare.__path__ = metadata.__path__
+                try:
+                    loader.exec_module(bare)
+                    assert name != "another" and bare.entry_points.__wrapped__
+                except ImportError as error:
+                    assert name == "another" and error.name == name, error
             """, prelude="")
 
     def test_another_module_of_that_name(self):
@@ -888,7 +898,7 @@ class BehaviourTest(ScriptTest):
             import os, sys
             import _entrydb_site
             _entrydb_site.start()
-            _entrydb_site.rest().worth = 0
+            _entrydb_site.part("_entrydb_replacement").worth = 0
             beside = f"{os.environ['TOP']}/beside"
             os.mkdir(beside)
             with open(f"{beside}/entrydb.py", "w") as stream:
@@ -897,7 +907,7 @@ class BehaviourTest(ScriptTest):
             import importlib.metadata as metadata
             assert len(list(metadata.entry_points(group="demo"))) == 12
             assert "entrydb" not in sys.modules
-            assert _entrydb_site.rest().replacements["importlib.metadata"][2]().ask
+            assert _entrydb_site.part("_entrydb_replacement").replacements["importlib.metadata"][2]().ask
             import entrydb
             assert entrydb.mine
             """, prelude="")
@@ -936,14 +946,14 @@ class BehaviourTest(ScriptTest):
                 raise OSError("no")
             entrydb._accelerated.connect = fails
             _entrydb_site.start()
-            _entrydb_site.rest().worth = 0
+            _entrydb_site.part("_entrydb_replacement").worth = 0
             import importlib.metadata as metadata
             for _ in range(10):
                 assert len(list(metadata.entry_points(group="demo"))) == 12
             entrydb._accelerated.connect = own
             for _ in range(20):
                 assert len(list(metadata.entry_points(group="demo"))) == 12
-            assert _entrydb_site.rest().replacements["importlib.metadata"][2]().ask
+            assert _entrydb_site.part("_entrydb_replacement").replacements["importlib.metadata"][2]().ask
             """, prelude="")
 
     def test_a_value_that_cannot_be_parsed(self):
@@ -1040,10 +1050,13 @@ class BehaviourTest(ScriptTest):
             import _entrydb_site
             _entrydb_site.start()
             import importlib.metadata as metadata
-            replacing = _entrydb_site.rest()
+            replacing = _entrydb_site.part("_entrydb_replacement")
             replacement = replacing.replacements["importlib.metadata"][2]()
-            from _entrydb import _connecting
+            import _entrydb_connecting as _connecting
             _connecting.FAR_AWAY = 3600  # this machine may be busy
+            stat, list_directory = _connecting.count_metadata.__defaults__
+            listed = []
+            _connecting.count_metadata.__defaults__ = stat, lambda entry: listed.append(entry) or list_directory(entry)
             asked = 0
             while not replacement.ask:
                 assert "_entrydb._accelerated" not in sys.modules
@@ -1051,18 +1064,19 @@ class BehaviourTest(ScriptTest):
                 asked += 1
                 assert asked < 10
             assert asked > 1 and replacement.read < replacing.worth + 2 * 12, asked
+            assert len(listed) == len(set(listed)), listed
             """, prelude="")
 
     def test_around_the_number_where_a_name_is_found_by_the_database(self):
         """Equal answers below and above the limit; above it, no email parser is imported."""
-        for worth in DISTRIBUTIONS // 2 + 1, DISTRIBUTIONS // 2:
+        for worth in DISTRIBUTIONS // 8 + 1, DISTRIBUTIONS // 8:
             self.each_python("""
                 import os, sys
                 sys.path[:] = [os.environ["SITE"], *(each for each in sys.path if "-packages" not in each)]
                 import _entrydb_site
                 _entrydb_site.start()
-                replacing = _entrydb_site.rest()
-                replacing.worth, many = int(os.environ["WORTH"]), int(os.environ["WORTH"]) * 2 <= 12
+                replacing = _entrydb_site.part("_entrydb_replacement")
+                replacing.worth, many = int(os.environ["WORTH"]), int(os.environ["WORTH"]) * 8 <= 12
                 import importlib.metadata as metadata
                 replacement = replacing.replacements["importlib.metadata"][2]()
 
@@ -1174,7 +1188,7 @@ class BehaviourTest(ScriptTest):
             found = metadata.Distribution.at(f"{os.environ['SITE']}/d1-1.0.dist-info")
             for odd in os.fsencode(os.environ["SITE"]), 0, None, 1.5, [], {}:
                 sys.path[:] = [os.environ["SITE"], odd, *own]
-                _entrydb_site.rest().replacements["importlib.metadata"][2]().read = 0
+                _entrydb_site.part("_entrydb_replacement").replacements["importlib.metadata"][2]().read = 0
                 for _ in range(12):
                     assert len(list(found.entry_points)) == 2
             """, prelude="")
@@ -1187,10 +1201,10 @@ class BehaviourTest(ScriptTest):
             import _entrydb_site
             _entrydb_site.start()
             import importlib.metadata as metadata
-            replacing = _entrydb_site.rest()
+            replacing = _entrydb_site.part("_entrydb_replacement")
             replacement = replacing.replacements["importlib.metadata"][2]()
-            from _entrydb import _connecting
-            replacing.worth, _connecting.ONE_BY_ONE = 12, 8
+            import _entrydb_connecting as _connecting
+            replacing.worth, _connecting.ONE_BY_ONE = 3, 8
             found = list(metadata.distributions())
             for number, each in enumerate(found[:12]):
                 assert each.entry_points
@@ -1222,13 +1236,15 @@ class BehaviourTest(ScriptTest):
             import entrydb
             entrydb.accelerate()
             more = set(sys.modules) - before
-            assert more <= {"entrydb", "entrydb._connecting", "_entrydb_site", "_entrydb_replacement"}, more
+            assert more <= {"entrydb", "_entrydb_connecting", "_entrydb_site", "_entrydb_replacement"}, more
             import os
             sys.path.insert(0, os.environ["SITE"])
             assert len(entrydb.entry_points(group="demo")) == 12
             more = {each.partition(".")[0] for each in set(sys.modules) - before}
             assert not more & {"importlib", "re", "pathlib", "zipfile", "email", "csv", "json",
                                "inspect", "typing"}, more
+            import entrydb._hook
+            assert "subprocess" not in set(sys.modules) - before
             """, prelude="")
 
     def test_names_and_versions(self):

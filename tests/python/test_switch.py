@@ -26,6 +26,7 @@ SITECUSTOMIZE = "sitecustomize.py"
 PTH = ["entrydb.pth", "entrydb.start"]
 
 # A line of a .pth file that puts a finder of distributions beside Python's own.
+IS_STARTED = "'entrydb_loader' in str(sys.path_importer_cache[s.LIBRARY]._loaders)"
 FINDER = ("import sys; exec('class Other:\\n def find_spec(*a): return None\\n"
           " def find_distributions(*a): return ()\\nsys.meta_path.append(Other())')\n")
 PATCHES = {
@@ -133,7 +134,7 @@ class Verbs(SwitchTest):
 
     def test_silent_when_the_rest_is_damaged_or_gone(self):
         self.entrydb("on")
-        for name in ("_entrydb_replacement.py", "_entrydb_site.py"):
+        for name in ("_entrydb_connecting.py", "_entrydb_replacement.py", "_entrydb_site.py"):
             for text in ("", "nonsense nonsense\n", None):
                 file = f"{self.environment.site}/{name}"
                 os.remove(file)
@@ -190,7 +191,7 @@ class Refresh(SwitchTest):
     def in_a_large_environment(self):
         """The database is asked whatever there is."""
         text = support.read(f"{self.environment.site}/_entrydb_replacement.py")
-        write(f"{self.environment.site}/_entrydb_replacement.py", text.replace("worth = 70 ", "worth = 0 "))
+        write(f"{self.environment.site}/_entrydb_replacement.py", text.replace("worth = 30 ", "worth = 0 "))
 
     def ask(self, **variables):
         return run(self.environment.python, "-c", self.ASK, **variables).stdout
@@ -319,7 +320,8 @@ class Sitecustomize(SwitchTest):
     def test_it_begins_once(self):
         self.entrydb("on")
         said = run(self.environment.python, "-c", "import sys, sitecustomize, _entrydb_site as s; "
-                   "print(s is sitecustomize, bool(s.begun()))").stdout
+                   "print(s is sitecustomize, "
+                   f"{IS_STARTED})").stdout
         self.assertEqual(said, "True True\n")
 
     def test_nothing_is_compiled_at_the_next_start(self):
@@ -348,7 +350,7 @@ class Sitecustomize(SwitchTest):
         self.entrydb("on")
         self.behind("import sys; sys.hidden = 'run'\n")
         said = run(self.environment.python, "-c", "import sys, sitecustomize, _entrydb_site as s; print("
-                   "sys.hidden, bool(s.begun()), 'behind' in sitecustomize.__file__)").stdout
+                   f"sys.hidden, {IS_STARTED}, 'behind' in sitecustomize.__file__)").stdout
         self.assertEqual(said, "run True True\n")
         self.check_accelerated()
 
@@ -371,7 +373,7 @@ class Sitecustomize(SwitchTest):
     def test_silent_when_the_rest_is_gone(self):
         """As while an upgrade removes one file after the other."""
         self.entrydb("on")
-        for name in ("_entrydb_replacement.py", "_entrydb_site.py"):
+        for name in ("_entrydb_connecting.py", "_entrydb_replacement.py", "_entrydb_site.py"):
             os.remove(f"{self.environment.site}/{name}")
             self.check_silent()
 
@@ -397,8 +399,8 @@ class Status(SwitchTest):
     def test_accelerated(self):
         self.entrydb("on")
         said = self.reason(status=0)
-        self.assertRegex(said, "^accelerated, once it has read 70 distributions .*: there are [0-9]+,")
-        for number in range(70):
+        self.assertRegex(said, "^accelerated, once it has read 30 distributions .*: there are [0-9]+,")
+        for number in range(30):
             os.mkdir(f"{self.environment.site}/many{number}-1.0.dist-info")
         self.assertEqual(self.reason(status=0), "accelerated")
 

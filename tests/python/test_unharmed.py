@@ -12,7 +12,7 @@ import os, sys
 sys.path.insert(0, os.environ["SITE"])
 import _entrydb_site
 _entrydb_site.start()
-_entrydb_site.rest().worth = 0
+_entrydb_site.part("_entrydb_replacement").worth = 0
 import importlib.metadata as metadata
 
 def names():
@@ -53,12 +53,13 @@ class UnharmedTest(ScriptTest):
                 sys.modules["_entrydb_site"].start()
                 del sys.modules["importlib.metadata"]
                 assert names() == expected
-            assert _entrydb_site.begun()
+            assert "entrydb_loader" in str(sys.path_importer_cache[_entrydb_site.LIBRARY]._loaders)
             """, prelude=STARTED)
 
     def test_sys_modules_emptied(self):
         """Tests that import modules anew do this; errors that Python itself then has are the same."""
         self.each_python("""
+            from importlib.machinery import SourceFileLoader
             from unittest import mock
 
             def import_anew(kept):
@@ -72,9 +73,10 @@ class UnharmedTest(ScriptTest):
                 finder = sys.path_importer_cache[_entrydb_site.LIBRARY]
                 found = import_anew(kept)
                 assert names() == expected
-                watching = vars(finder).pop("find_spec")
+                watching = finder._loaders[-2]
+                finder._loaders[-2] = ".py", SourceFileLoader
                 assert import_anew(kept) == found, found
-                finder.find_spec = watching
+                finder._loaders[-2] = watching
             """, prelude=STARTED)
 
     def test_raising_finder(self):

@@ -17,7 +17,7 @@ def accelerate():
     objects, whether imported before or after this call. Imports neither. ENTRYDB=0 disables it."""
     site = _site()
     site.start()
-    rest = site.rest()
+    rest = site.part("_entrydb_replacement")
     rest.worth = 0  # load entrydb with the first query
     for _, _, begin in tuple(rest.replacements.values()):
         replacement = begin()
@@ -27,8 +27,9 @@ def accelerate():
 
 def decelerate():
     """Undo accelerate()."""
-    rest = _site().rest()
-    rest.submodule("_connecting").stop(rest)
+    site = _site()
+    rest = site.part("_entrydb_replacement")
+    site.part("_entrydb_connecting").stop(rest)
 
 
 def _site():

@@ -3,11 +3,10 @@
 import os
 from operator import attrgetter
 
-from _entrydb_replacement import submodule
+from _entrydb_connecting import environ, replacements, submodule
 
 from . import _metadata_module, _native
 from ._metadata_module import WITH_METADATA
-from ._connecting import environ, replacements
 from ._databases import Kept, database, finders, item, path_entries, split
 
 WALK_BEGINS = 32      # distributions: reading them one by one takes as long as reading all at once

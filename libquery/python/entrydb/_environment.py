@@ -20,8 +20,8 @@ from . import _files, _program
 
 MODULE = "_entrydb_site.py"
 # Modules that an accelerated process, or pip, imports.
-LOADED = (MODULE, "_entrydb_replacement.py", *(f"entrydb/{name}.py" for name in (
-    "_connecting", "_accelerated", "_databases", "_metadata_module", "_hook", "_program", "_refresh")))
+LOADED = (MODULE, "_entrydb_replacement.py", "_entrydb_connecting.py", *(f"entrydb/{name}.py" for name in (
+    "_accelerated", "_databases", "_metadata_module", "_hook", "_program", "_refresh")))
 
 # site runs it twice in a virtual environment: the second time only the first condition is evaluated.
 # Exceptions are caught, since site would print six lines at each start if the module is missing.

@@ -26,9 +26,9 @@ def show(environment):
 
 def unless_few():
     """Return a restriction for small environments, which Python reads faster than entrydb is loaded."""
-    from . import _connecting
+    import _entrydb_connecting
     replacing = sys.modules["_entrydb_replacement"]
-    count = _connecting.count_distributions(replacing.worth)
+    count = _entrydb_connecting.count_distributions(replacing.worth)
     if count >= replacing.worth:
         return ""
     return (f", once it has read {replacing.worth} distributions in one process: there are {count}, "
@@ -54,7 +54,7 @@ def not_started(environment):
     if os.environ.get("ENTRYDB") == "0":
         return "ENTRYDB=0 is set"
     started = sys.modules.get("_entrydb_site")
-    if started and started.begun():
+    if started and "entrydb_loader" in str(getattr(sys.path_importer_cache.get(started.LIBRARY), "_loaders", "")):
         return None
     if not environment.is_on():
         return "entrydb is off here; 'python -m entrydb on' switches it on"
@@ -106,9 +106,9 @@ def is_foreign(value):
         kind = type(value)
         return hasattr(value, "__wrapped__") and kind.__module__ not in ("builtins", "functools")
     file = code.co_filename
-    library = os.path.dirname(os.__file__) + os.sep
+    library, home = os.path.dirname(os.__file__) + os.sep, os.path.dirname(__file__)
     return not (file.startswith((library, "<frozen ")) and "-packages" not in file
-                or file == sys.modules["_entrydb_replacement"].__file__ or file.startswith(os.path.dirname(__file__)))
+                or file.startswith((home, f"{os.path.dirname(home)}/_entrydb_")))
 
 
 def others_asked():

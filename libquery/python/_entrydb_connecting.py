@@ -3,6 +3,7 @@
 Until then Python's own functions answer; in small environments they always do.
 """
 
+import _frozen_importlib as bootstrap
 import _frozen_importlib_external as external
 import _thread
 import atexit
@@ -11,13 +12,18 @@ import posix
 import sys
 from time import perf_counter, time
 
-from _entrydb_replacement import HOME, connecting, looking_like, submodule
+from _entrydb_replacement import itself, looking_like
 
+HOME = __file__.rpartition("/")[0] + "/entrydb"
 environ, stat = os.environ, posix.stat
+ourselves = sys.modules[__name__]
 replacements = {}            # name of a metadata module -> its Connecting
+connecting = _thread.allocate_lock()
 counted = {}                 # path entry -> (inode and time or set of names, distributions)
 QUESTIONS_WAITED_MAX = 1023  # queries between two attempts to connect
 RETRY = 3600                 # seconds
+READING = 4                  # times as many distributions, if read one by one: entrydb saves less then
+FINDING = 8                  # the same if one of them is looked for by its name
 WORTH_FAR_AWAY = 16          # distributions, on a slow file system
 FAR_AWAY = 0.0005            # seconds to look for policy files; a local file system needs a tenth of it
 ONE_BY_ONE = 32              # distributions read singly before the caller seems to iterate over all
@@ -39,17 +45,17 @@ class Connecting:
         self.refresh_at_exit(behind)
         replacements[module.__name__] = self
 
-    def is_question_worth_it(self):
-        """Return True if loading entrydb is faster than letting Python read all distributions, or if
-        there may be policy rules, which only entrydb applies. The time needed to look for policy
-        files shows whether the file system is slow."""
-        self.count = count_distributions(self.home.worth - self.read)
-        many, began = self.read + self.count, perf_counter()
-        return many >= self.home.worth or may_have_rules() \
+    def is_worth_it(self, worth, read=0):
+        """Return True if, with those that were read, there are so many distributions that loading entrydb
+        is faster than letting Python read all, or if there may be policy rules, which only entrydb
+        applies. The time needed to look for policy files shows whether the file system is slow."""
+        self.count = count_distributions(worth - read)
+        many, began = read + self.count, perf_counter()
+        return many >= worth or may_have_rules() \
             or many >= WORTH_FAR_AWAY and perf_counter() - began > FAR_AWAY
 
     def ask_first(self, params):
-        if not self.ask and self.is_question_worth_it():
+        if not self.ask and self.is_worth_it(self.home.worth, self.read):
             self.connect()
         return (self.ask or self.ask_python)(params)
 
@@ -58,13 +64,15 @@ class Connecting:
         if self.asking == _thread.get_ident():
             return False
         self.read += 1
-        return self.read >= self.home.worth or self.read == ONE_BY_ONE and self.is_question_worth_it() \
+        worth = READING * self.home.worth
+        return self.read >= worth or self.read == ONE_BY_ONE and self.is_worth_it(worth) \
             or self.read < ONE_BY_ONE and may_have_rules()
 
     def find(self, name):
         """Return the distribution of that name, or None if Python must find it: it lists all
         directories and parses each name in them."""
-        if not self.ask and count_distributions(2 * self.home.worth) >= 2 * self.home.worth:
+        worth = FINDING * self.home.worth
+        if not self.ask and count_distributions(worth) >= worth:
             self.connect()
         return self.ask and self.ask_name and self.ask_name(name)
 
@@ -104,13 +112,19 @@ class Connecting:
         if not connecting.acquire(False):
             return False
         try:
-            if not self.ask and not submodule("_accelerated").connect(self):
+            if not self.ask and (self.is_foreign() or not submodule("_accelerated").connect(self)):
                 raise LookupError
         except Exception:  # a half uninstalled package, for instance, must not break the program
             self.wait = self.pause = min(2 * self.pause + 1, QUESTIONS_WAITED_MAX)
         finally:
             connecting.release()
         return self.ask is not None
+
+    def is_foreign(self):
+        """Return True if another module stands for pathlib, as in meson: loading entrydb to recognise that
+        would be a waste, unless there may be policy rules."""
+        found = vars(self.module).get("pathlib")
+        return type(found) is type(sys) and vars(found).get("__name__") != "pathlib" and not may_have_rules()
 
     def refresh_at_exit(self, find):
         """Register the update; find: a function that returns stale (path entry, database) pairs."""
@@ -119,13 +133,27 @@ class Connecting:
             atexit.register(refresh, find, posix.getpid())
 
 
-def with_any_arguments(own, entry_points):
-    return lambda *arguments, **params: own(*arguments, **params) if arguments else entry_points(**params)
-
-
-def getter_of(found):
-    """Return a getter that uses a descriptor other than a plain property."""
-    return lambda self: found.__get__(self, type(self))
+def submodule(name):
+    """Return a submodule of the package beside this file, independently of the current import system.
+    Neither another module called entrydb (in a script's directory, for instance) nor the package's own
+    __init__.py is run."""
+    for each in itself, ourselves:
+        sys.modules.setdefault(each.__name__, each)
+    for package in ("entrydb", "_entrydb"):
+        if getattr(sys.modules.get(package), "__path__", None) == [HOME]:
+            break
+    else:
+        spec = external.spec_from_file_location(package, f"{HOME}/__init__.py", submodule_search_locations=[HOME])
+        sys.modules[package] = bootstrap.module_from_spec(spec)
+    full = f"{package}.{name}"
+    with bootstrap._ModuleLockManager(full):  # another thread may be importing it
+        if full not in sys.modules:
+            try:
+                bootstrap._load_unlocked(
+                    external.spec_from_file_location(full, f"{HOME}/{name}.py"))
+            except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip file
+                __import__(full)
+        return sys.modules[full]
 
 
 def put_new(module, parts):
@@ -238,8 +266,10 @@ def behind():
 def stop(home):
     """Undo start() of _entrydb_site. An attribute that another program has replaced since is kept."""
     for finder in sys.path_importer_cache.values():
-        if hasattr(getattr(finder, "__dict__", {}).get("find_spec"), "entrydb"):
-            del finder.find_spec
+        loaders = getattr(finder, "__dict__", {}).get("_loaders") or ()
+        for at, (suffix, loader) in enumerate(loaders):
+            if getattr(loader, "__name__", "") == "entrydb_loader":
+                loaders[at] = suffix, external.SourceFileLoader
     for _, parts, begin in home.replacements.values():
         replacement = begin()
         if replacement:
@@ -257,6 +287,15 @@ def stop(home):
 # --- pip ---
 
 exit_is_watched = False
+
+
+def watch_pip(name, loader):
+    """Watch the commands of pip, once it is imported; then update databases after those that change some."""
+    if name != "pip":
+        return update_at_exit()
+    directory = loader.path.rpartition("/")[0] + "/_internal/commands"
+    loaders = external.PathFinder._path_importer_cache(directory)._loaders
+    loaders[loaders.index((".py", type(loader)))] = ".py", itself.part.__globals__["entrydb_loader"]
 
 
 def update_at_exit():
