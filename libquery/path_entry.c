@@ -72,9 +72,12 @@ bool entry_make_places(struct path_entry *entry)
 	free(entry->places);
 	entry->places = calloc(count, sizeof(*entry->places));
 	entry->place_count = entry->places ? count : 0;
-	for (size_t i = 0; i < entry->place_count; i++)
+	/* With gcc -Os, a loop of no iterations becomes memset(NULL, ...): then not NULL. */
+	if (!entry->places)
+		return false;
+	for (size_t i = 0; i < count; i++)
 		entry->places[i] = ROW_INVALID;
-	return entry->places != NULL;
+	return true;
 }
 
 void entry_place_row(struct path_entry *entry, int64_t id, uint32_t position)

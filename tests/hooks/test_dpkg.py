@@ -319,11 +319,12 @@ class OfEntrydbItself(DpkgTest):
 
     def test_remove_and_install_again(self):
         """Removal deletes the database, which nothing would update; the audit trail is restored."""
+        self.apt("install", self.tiny())
         seen = self.root.events()
         self.assertTrue(seen)
         self.apt("remove", "entrydb")
         self.assertFalse(os.path.exists(self.on_disk(DATABASE)))
-        self.apt("install", self.entrydb, self.tiny())
+        self.apt("install", self.entrydb)
         self.check_in_step()
         self.assertEqual(self.root.events()[:len(seen)], seen)
         self.apt("purge", "python3-alpha")
