@@ -610,6 +610,19 @@ class Running(TrustTest):
         self.assert_untouched()
 
 
+    def test_a_module_beside_the_program(self):
+        """In a sticky directory, who cannot replace the program can add what it loads."""
+        os.mkdir(f"{self.top}/shared")
+        os.chmod(f"{self.top}/shared", 0o1777)
+        module = shutil.copy(f"{os.path.dirname(PROGRAM)}/entrydb-archive.so", f"{self.top}/shared")
+        program = shutil.copy(PROGRAM, f"{self.top}/shared")
+        write(f"{self.top}/a.tar.gz", "")
+        os.chown(module, self.other.uid, self.other.gid)
+        done = subprocess.run([program, "add", "--db", f"{self.top}/a.db", f"{self.top}/a.tar.gz"], env=self.environment(), check=False,
+                              capture_output=True, text=True)
+        self.assertIn(f"{module}, which belongs to user {self.other.uid}", done.stderr)
+
+
 class Results(TrustTest):
     def test_in_a_directory_of_another(self):
         """Root's file is not overwritten by way of his link, nor anything else written there."""
