@@ -475,7 +475,8 @@ trap 'exit 1' HUP INT TERM
 if [ $action = install ] && [ "$prefix_owner" = 0 ] && ! can_be_root; then
     die "$prefix cannot be written; run this as root, or with sudo set up, or name another --prefix"
 fi
-if [ $action != packages ] && ! is_safe_for "$prefix_owner" "$record"; then
+# The record itself, too, as if it were a directory.
+if [ $action != packages ] && ! { is_safe_for "$prefix_owner" "$record" && is_safe_for "$prefix_owner" "$record/."; }; then
     refuse
 fi
 case $action in

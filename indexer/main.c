@@ -11,6 +11,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "indexer/command.h"
 #include "indexer/hook.h"
 
@@ -84,6 +85,9 @@ int main(int argc, char **argv)
 	const char *hook = hook_asked(argc, argv);
 	enum status status;
 
+	/* libcurl and libpq read it, too. */
+	if (trust_is_privileged())
+		clearenv();
 	fill_standard_streams();
 	if (hook)
 		hook_begin(hook);

@@ -248,8 +248,8 @@ char *options_take_url(char *word)
 	char *at = user ? strrchr(user, '@') : NULL;
 	char *colon = at ? memchr(user, ':', (size_t)(at - user)) : NULL;
 
-	if (colon)
-		cover(colon + 1, at);
+	if (at) /* a user without a password can be a token */
+		cover(colon ? colon + 1 : user + 2, at);
 	for (char *p = word; (p = strstr(p, parameter));) {
 		p += strlen(parameter);
 		cover(p, p + strcspn(p, "&"));

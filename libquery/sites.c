@@ -214,9 +214,11 @@ static void own_python(struct search *search, const char *prefix, const char *as
 static bool has_own_lib64(struct search *search, const char *prefix)
 {
 	CLEANUP(cleanup_free) char *path = format(search, "%s%s/lib64", search->sysroot, prefix);
+	CLEANUP(cleanup_close)
+	int fd = path ? file_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW) : -1;
 	struct stat status;
 
-	if (path && lstat(path, &status) == 0)
+	if (fd >= 0 && fstat(fd, &status) == 0)
 		return !S_ISLNK(status.st_mode);
 	if (path)
 		system_failed(search, path);
@@ -237,9 +239,11 @@ static void add_environment(struct search *search, const char *prefix, const cha
 static void system_python(struct search *search, const char *asked, char python[PYTHON_MAX])
 {
 	CLEANUP(cleanup_free) char *path = format(search, "%s/usr/bin/python3", search->sysroot);
-	ssize_t len = path && !asked ? readlink(path, python, PYTHON_MAX - 1) : 0;
+	CLEANUP(cleanup_close)
+	int fd = path && !asked ? file_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW) : -1;
+	ssize_t len = fd < 0 ? fd : readlinkat(fd, "", python, PYTHON_MAX - 1);
 
-	if (len < 0 && errno != EINVAL)
+	if (len < 0 && path && !asked)
 		system_failed(search, path);
 	python[len > 0 ? len : 0] = '\0';
 	if (!names_python(python))

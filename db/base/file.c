@@ -39,7 +39,9 @@ int file_sysroot_open(const char *path, struct file_sysroot *out)
 	char *real = fd < 0 ? NULL : file_real_path(fd);
 
 	*out = (struct file_sysroot){fd, path, real ? real : strdup(path)};
-	return fd >= 0 && out->real ? 0 : -1;
+	if (!out->real) /* nothing is found in it */
+		cleanup_close(&out->fd);
+	return out->fd >= 0 ? 0 : -1;
 }
 
 void file_sysroot_close(struct file_sysroot *sysroot)
@@ -59,23 +61,29 @@ static const char *below(const char *path, const char *top)
 	return strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len]) ? path + len : NULL;
 }
 
-/* The path of @name in @directory relative to the sysroot, malloc'd; NULL if it lies elsewhere. */
-static char *path_below(int directory, const char *name)
+/*
+ * Does @name in @directory lie below the sysroot? Then *inside is its path from *top, malloc'd, or
+ * NULL if out of memory. If the path of @directory is unknown, as without /proc or above PATH_MAX,
+ * no link leads out of @directory.
+ */
+static bool is_below(int directory, const char *name, int *top, char **inside)
 {
 	CLEANUP(cleanup_free) char *real = NULL;
 	const struct file_sysroot *sysroot = file_sysroot();
 	const char *rest = NULL;
 
-	if (!sysroot)
-		return NULL;
-	if (name[0] == '/') {
-		rest = below(name, sysroot->given);
-		return rest ? text_format(".%s", rest) : NULL;
+	*top = sysroot ? sysroot->fd : -1;
+	if (!sysroot || (directory == AT_FDCWD && name[0] != '/'))
+		return false;
+	if (name[0] != '/' && (!sysroot->real || !(real = file_real_path(directory)))) {
+		*top = directory;
+		*inside = strdup(name);
+		return true;
 	}
-	if (directory != AT_FDCWD)
-		real = file_real_path(directory);
-	rest = real ? below(real, sysroot->real) : NULL;
-	return rest ? text_format(".%s/%s", rest, name) : NULL;
+	rest = real ? below(real, sysroot->real) : below(name, sysroot->given);
+	if (rest)
+		*inside = text_format(".%s%s%s", rest, real ? "/" : "", real ? name : "");
+	return rest;
 }
 
 static int open_how(int directory, const char *name, int flags, uint64_t resolve)
@@ -97,31 +105,35 @@ static bool is_unknown(int errnum)
 	return errnum == ENOSYS || errnum == EPERM;
 }
 
-static int open_below(const char *inside, int flags);
+static int open_below(int top, const char *inside, int flags);
 
-static int status_below(const char *path, struct stat *status)
+static int status_below(int top, const char *path, struct stat *status)
 {
-	CLEANUP(cleanup_close) int fd = open_below(path, O_PATH);
+	CLEANUP(cleanup_close) int fd = open_below(top, path, O_PATH);
 
 	return fd < 0 ? -1 : fstat(fd, status);
 }
 
 /* Who made the tree may have been able to make devices: an image that is mounted, for instance. */
-static int open_below(const char *inside, int flags)
+static int open_below(int top, const char *inside, int flags)
 {
 	const struct file_sysroot *sysroot = file_sysroot();
+	const bool is_sysroot = top == sysroot->fd;
 	CLEANUP(cleanup_free) char *path = NULL;
 	struct stat status;
 	int fd;
 
-	errno = sysroot->fd < 0 ? ENOENT : ENXIO;
-	if (sysroot->fd < 0 || (!(flags & (O_PATH | O_DIRECTORY)) &&
-	                        status_below(inside, &status) == 0 && safe_is_device(&status)))
+	errno = !inside ? ENOMEM : top < 0 ? ENOENT : ENXIO;
+	if (!inside || top < 0 ||
+	    (!(flags & (O_PATH | O_DIRECTORY)) && status_below(top, inside, &status) == 0 &&
+	     safe_is_device(&status)))
 		return -1;
-	fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
+	fd = open_how(top, inside, flags, is_sysroot ? RESOLVE_IN_ROOT : RESOLVE_BENEATH);
 	/* EAGAIN: a rename raced with the walk, or the file's owner holds a lease on it. */
-	if (fd >= 0 || (!is_unknown(errno) && errno != EAGAIN))
+	if (fd >= 0 || !is_sysroot || (!is_unknown(errno) && errno != EAGAIN)) {
+		errno = errno == EXDEV ? ELOOP : errno;
 		return fd;
+	}
 	path = text_format("%s/%s", sysroot->real, inside);
 	return path ? safe_look_open(path, sysroot->real, flags) : -1;
 }
@@ -145,18 +157,18 @@ static bool is_device(int directory, const char *name)
 
 int file_open(int directory, const char *name, int flags)
 {
-	CLEANUP(cleanup_free) char *inside = path_below(directory, name);
+	CLEANUP(cleanup_free) char *inside = NULL;
 	CLEANUP(cleanup_free) char *above = NULL;
 	CLEANUP(cleanup_free) char *path = NULL;
 	const bool may_be_device =
 	        !(flags & (O_DIRECTORY | FILE_OWN_NAME)); /* O_DIRECTORY: the kernel refuses one */
-	int fd;
+	int top, fd;
 
 	flags |= O_RDONLY | O_CLOEXEC;
 	if (!(flags & O_PATH))
 		flags |= O_NONBLOCK | O_NOCTTY;
-	if (inside)
-		return open_below(inside, flags);
+	if (is_below(directory, name, &top, &inside))
+		return open_below(top, inside, flags);
 	if (flags & O_PATH || geteuid() != 0)
 		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
 	/* With "..", the path could lead elsewhere a moment after it was judged. */
@@ -211,9 +223,11 @@ int file_open_for(mode_t readers, int directory, const char *name)
 
 int file_status(int directory, const char *path, struct stat *status, struct error *error)
 {
-	CLEANUP(cleanup_free) char *inside = path_below(directory, path);
+	CLEANUP(cleanup_free) char *inside = NULL;
+	int top;
 
-	if ((inside ? status_below(inside, status) : fstatat(directory, path, status, 0)) == 0)
+	if ((is_below(directory, path, &top, &inside) ? status_below(top, inside, status)
+	                                              : fstatat(directory, path, status, 0)) == 0)
 		return 1;
 	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 }

@@ -5,6 +5,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include <sys/auxv.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "db/base/cleanup.h"
 
 #define OVERFLOW_UID 65534 /* the kernel's default for users that are not mapped */
 #define ACL          "system.posix_acl_access"
@@ -73,16 +76,31 @@ static bool is_writable(const char *path, const struct stat *status)
 	        (errno != ENODATA && errno != ENOTSUP));
 }
 
+/* As getxattr(). With O_PATH, fgetxattr() does not work; without /proc, only for directories it
+ * does. */
+static ssize_t read_list(int fd, void *list, size_t size)
+{
+	CLEANUP(cleanup_close) int own = -1;
+	char path[FILE_FD_PATH_ROOM];
+	ssize_t got;
+
+	file_fd_path(path, fd);
+	got = getxattr(path, ACL, list, size);
+	if (got >= 0 || errno != ENOENT)
+		return got;
+	own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fgetxattr(own < 0 ? fd : own, ACL, list, size);
+}
+
 /* The list: 2 words of version; then for each entry its tag, its permissions, and 2 words of id. */
 mode_t trust_everybody(int fd, const struct stat *status)
 {
 	mode_t mode = status->st_mode, all = mode >> 3 & mode & 07;
-	char path[FILE_FD_PATH_ROOM];
 	uint16_t list[XATTR_SIZE_MAX / sizeof(uint16_t)];
-	ssize_t size;
+	ssize_t size = read_list(fd, list, sizeof(list));
 
-	file_fd_path(path, fd);
-	size = getxattr(path, ACL, list, sizeof(list));
+	if (size < 0 && errno != ENODATA && errno != ENOTSUP)
+		all = 0; /* unknown */
 	for (ssize_t i = 2; i + 1 < size / 2; i += 4)
 		if (le16toh(list[i]) & ACL_SOME)
 			all &= le16toh(list[i + 1]);

@@ -3,16 +3,21 @@
  *
  * A module is beside the program in the build tree, and in the program's library directory when
  * installed; both are found from the program's own path, so that an installation can be moved.
- * Anyone who can replace the module can replace the program, so nothing is checked.
+ * It must belong to root or the program's owner: in /tmp, others could add it, and a set-uid
+ * program may have been linked elsewhere.
  */
 #include "indexer/archive/archive_module.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 
 #ifndef ENTRYDB_MODULE_DIRECTORY
 #define ENTRYDB_MODULE_DIRECTORY "../lib/entrydb" /* relative to the program's directory */
@@ -33,11 +38,37 @@ static bool find_own_directory(char directory[PATH_MAX])
 	return slash != NULL;
 }
 
+/* By its descriptor, so that it cannot be replaced after the check. */
+static void *load_module(const char *path, const char *purpose, struct error *error)
+{
+	/* Never closed: the dynamic linker identifies objects by names, which contain its number.
+	 */
+	int fd = safe_fd(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+	char name[FILE_FD_PATH_ROOM];
+	struct stat program, module;
+	void *handle;
+
+	if (fd < 0 || stat("/proc/self/exe", &program) != 0 || fstat(fd, &module) != 0) {
+		error_errno(error, errno, "%s need %s", purpose, path);
+		return NULL;
+	}
+	if (module.st_uid != 0 && module.st_uid != program.st_uid) {
+		error_set(error, ERROR_PERMISSION, "%s need %s, which belongs to user %u", purpose,
+		          path, module.st_uid);
+		return NULL;
+	}
+	file_fd_path(name, fd);
+	handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		error_set(error, ERROR_LOAD, "%s need %s, which cannot be loaded: %s", purpose,
+		          path, dlerror());
+	return handle;
+}
+
 static void *open_module(const char *file, const char *purpose, struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	char directory[PATH_MAX];
-	void *handle;
 
 	if (!find_own_directory(directory)) {
 		error_set(error, ERROR_LOAD, "/proc is needed to find %s", file);
@@ -48,18 +79,16 @@ static void *open_module(const char *file, const char *purpose, struct error *er
 		free(path);
 		path = text_format("%s/" ENTRYDB_MODULE_DIRECTORY "/%s", directory, file);
 	}
-	handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	if (path && access(path, F_OK) == 0)
+		return load_module(path, purpose, error);
 	if (!path)
 		error_nomem(error);
-	else if (!handle && access(path, F_OK) != 0)
+	else
 		error_set(error, ERROR_LOAD,
 		          "%s need %s, which is not installed: packages of distributions have it, "
 		          "and hooks/install.sh builds it; wheels lack it",
 		          purpose, file);
-	else if (!handle)
-		error_set(error, ERROR_LOAD, "%s need a part of entrydb that cannot be loaded: %s",
-		          purpose, dlerror());
-	return handle;
+	return NULL;
 }
 
 const void *program_module(const char *file, const char *symbol, const char *purpose,

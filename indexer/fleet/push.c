@@ -18,6 +18,7 @@
 #include "db/base/name_map.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "db/reader.h"
 #include "indexer/archive/archive_module.h"
 #include "indexer/audit/collect.h"
@@ -227,6 +228,35 @@ static int push_database(struct push *push, const struct database *database, str
 
 /* --- the command --- */
 
+/*
+ * libpq opens them by their names, so other users must not be able to replace them: a service file
+ * determines where a password is sent.
+ */
+static int check_files(struct error *error)
+{
+	const char *home = trust_environment("HOME");
+	const char *const files[][2] = {{home, "/.pg_service.conf"},
+	                                {home, "/.pgpass"},
+	                                {home, "/.postgresql"},
+	                                {trust_environment("PGSERVICEFILE"), ""},
+	                                {trust_environment("PGPASSFILE"), ""}};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		CLEANUP(cleanup_free)
+		char *path = text_format("%s%s", files[i][0] ? files[i][0] : "", files[i][1]);
+		CLEANUP(error_clear) struct error why = {0};
+		struct stat status;
+
+		if (!path)
+			return error_nomem(error);
+		if (files[i][0] && *files[i][0] &&
+		    safe_believe(path, NULL, TRUST_NO_OTHER, &status, &why) < 0 &&
+		    why.code != ERROR_NOTFOUND)
+			return error_move(error, &why);
+	}
+	return 0;
+}
+
 int command_push(const struct options *options, struct error *error)
 {
 	CLEANUP(cleanup_push) struct push push = {.options = options};
@@ -243,6 +273,8 @@ int command_push(const struct options *options, struct error *error)
 	rest.argument_count--;
 	code = url ? databases_of_arguments(&rest, false, &push.databases, error)
 	           : error_nomem(error);
+	if (code == 0)
+		code = check_files(error);
 	if (code < 0)
 		return code;
 	push.module = program_module("entrydb-fleet.so", "entrydb_fleet_module",

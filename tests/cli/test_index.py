@@ -435,10 +435,31 @@ class Settings(IndexTest):
         self.index.lies = {"simple/a/": lambda handler: seen.append(support.read_bytes(f"/proc/{child.pid}/cmdline"))}
         child = self.start("add", "--index", url, "a", "--db", self.catalogue)
         self.finish(child)
-        self.assertNotIn(b"s3cret", seen[0])
+        self.assertNotIn(b"s3cret", seen[0] + support.read_bytes(self.catalogue))
         self.assertEqual(os.stat(self.catalogue).st_mode & 0o777, 0o600)
         self.assertIn("no index is configured", self.configured().err)
         self.assertEqual(self.run_program("add", "--index").status, USAGE)
+
+    def test_a_token_as_the_user(self):
+        """Without a password, it is one itself."""
+        seen, self.index.password = [], None
+        self.index.lies = {"simple/a/": lambda handler: seen.append(support.read_bytes(f"/proc/{child.pid}/cmdline"))}
+        child = self.start("add", "--index", self.index.url.replace("//", "//t0ken@"), "a", "--db", self.catalogue)
+        self.finish(child)
+        self.assertNotIn(b"t0ken", seen[0] + support.read_bytes(self.catalogue))
+
+    @unittest.skipUnless(support.IS_ROOT, "only root can make a set-uid program of another user")
+    def test_elevated_privileges(self):
+        """The libraries that it uses read variables, too."""
+        self.index.password = None
+        os.chmod(self.top, 0o755)
+        for file in os.scandir(os.path.dirname(support.public_program())):
+            shutil.copy(file, self.top)
+        os.chmod(f"{self.top}/entrydb", 0o4755)
+        done = subprocess.run([f"{self.top}/entrydb", "add", "--index", self.index.url, "a", "--db", self.catalogue],
+                              env=self.environment(http_proxy="http://127.0.0.1:1"), user=support.STRANGER, group=support.STRANGER,
+                              extra_groups=[], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, os.stat(self.catalogue).st_uid), (DONE, 0), done.stderr)
 
     def test_netrc_and_no_other_host(self):
         self.add("a", status=COULD_NOT)

@@ -385,6 +385,19 @@ class Secrets(Fleet):
             self.assertNotIn("hush", reply.err)
         self.assertNotIn("hush", self.run_program("push", "postgre://h1:hush@host/fleet", self.prefix, status=USAGE).err)
 
+    @support.needs_root
+    def test_files_of_another_user(self):
+        """sudo may keep HOME: its owner would choose the server that gets root's password."""
+        write(f"{self.home}/.pg_service.conf", "[fleet]\nhost=nowhere.invalid\n")
+        env = self.environment()
+        for path, variables in ((self.home, {}), (f"{self.home}/.pg_service.conf", {}),
+                                (f"{self.home}/.pg_service.conf", {"HOME": "", "PGSERVICEFILE": f"{self.home}/.pg_service.conf"})):
+            os.chown(path, support.STRANGER, support.STRANGER)
+            reply = self.run_program("push", "service=fleet", self.prefix, env={**env, **variables}, status=COULD_NOT)
+            self.assertIn(f"{path} belongs to user {support.STRANGER}", reply.err)
+            os.chown(path, 0, 0)
+        self.assertIn("nowhere.invalid", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
+
     def test_words_of_the_process(self):
         with socket.socket() as silent:  # takes connections, and says nothing
             silent.bind(("127.0.0.1", 0))

@@ -318,7 +318,9 @@ class Publishing(TrustTest):
         def by_list(path):
             os.setxattr(path, "system.posix_acl_access", acl(self.other.uid, 0, os.stat(path).st_mode >> 6 & 5))
 
-        for leave_out in (by_group, by_list):
+        hidden = [shutil.which("unshare") or "false", "--mount", "/bin/sh", "-c", f'{shutil.which("mount")} -t tmpfs none /proc && exec "$@"', "sh", PROGRAM]
+        without_proc = subprocess.run([*hidden, "--version"], capture_output=True, check=False).returncode == 0
+        for leave_out, command in ((by_group, [PROGRAM]), (by_list, [PROGRAM]), *([(by_list, hidden)] if without_proc else [])):
             for place in ("", "lib", SITE, f"{SITE}/private-1.0.dist-info", f"{SITE}/private-1.0.dist-info/entry_points.txt"):
                 shutil.rmtree(self.prefix)
                 add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
@@ -326,10 +328,14 @@ class Publishing(TrustTest):
                     leave_out(f"{self.prefix}/{place}")
                 except OSError as error:
                     self.skipTest(f"no access control lists here: {error}")
-                self.update()
+                subprocess.run([*command, "update", self.prefix], env=self.environment(ASAN_OPTIONS=NO_LEAKS), capture_output=True, check=True)
                 seen = subprocess.run(["grep", "-qr", "swordfish", self.database], user=self.other.uid, group=self.other.gid,
                                       extra_groups=[], check=False, capture_output=True)
                 self.assertNotEqual(seen.returncode, 0, (leave_out, place))
+        shutil.rmtree(self.prefix)
+        add_distribution(self.site, "open")
+        subprocess.run([*command, "update", self.prefix], env=self.environment(ASAN_OPTIONS=NO_LEAKS), capture_output=True, check=True)
+        self.assertTrue(self.publishes(b"open"))
 
     def test_private_database_stays_private(self):
         """The trail has it, and pages that are free; and another site directory of the same database."""
@@ -394,6 +400,24 @@ class Publishing(TrustTest):
         self.run_program("audit", "--root", image, "/linked", status=NOT_FOUND)
         self.run_program("disable", "--root", image, "--prefix", "/linked", "g", status=DONE)
         self.assertTrue(os.path.exists(f"{image}/venv/etc/entrydb/policy.conf"))
+
+    def test_links_where_the_path_is_too_long(self):
+        """A link of an image leads to a directory of it whose path on the host no system call returns."""
+        names = [*["d" * 255] * 15, "d" * 238]
+        at = os.open(self.top, os.O_RDONLY)
+        for name in ("image", *names, "dist-packages", "spy-1.0.dist-info"):
+            os.mkdir(name, dir_fd=at)
+            above, at = at, os.open(name, os.O_RDONLY, dir_fd=at)
+            os.close(above)
+        write(f"{self.top}/hosts", "[secret]\nword = is:swordfish\n")
+        os.symlink(f"{self.top}/hosts", "entry_points.txt", dir_fd=at)
+        os.close(at)
+        os.makedirs(f"{self.top}/image/usr/lib")
+        os.symlink("/" + "/".join(names), f"{self.top}/image/usr/lib/python3")
+        os.chmod(self.top, 0o755)
+        for user in (None, self.other.uid):
+            reply = self.run_program("list", "--fresh", "exact", "--root", f"{self.top}/image", user=user, status=NOT_FOUND)
+            self.assertIn("cannot open", reply.err)
 
     def with_record(self, name):
         """The name of the directory, and the hash in its RECORD."""
@@ -584,6 +608,19 @@ class Running(TrustTest):
             self.assertIn(f"others may write to {place}", reply.err)
             os.chmod(place, 0o755)
         self.assert_untouched()
+
+
+    def test_a_module_beside_the_program(self):
+        """In a sticky directory, who cannot replace the program can add what it loads."""
+        os.mkdir(f"{self.top}/shared")
+        os.chmod(f"{self.top}/shared", 0o1777)
+        module = shutil.copy(f"{os.path.dirname(PROGRAM)}/entrydb-archive.so", f"{self.top}/shared")
+        program = shutil.copy(PROGRAM, f"{self.top}/shared")
+        write(f"{self.top}/a.tar.gz", "")
+        os.chown(module, self.other.uid, self.other.gid)
+        done = subprocess.run([program, "add", "--db", f"{self.top}/a.db", f"{self.top}/a.tar.gz"], env=self.environment(), check=False,
+                              capture_output=True, text=True)
+        self.assertIn(f"{module}, which belongs to user {self.other.uid}", done.stderr)
 
 
 class Results(TrustTest):

@@ -81,6 +81,11 @@ class Install(FreshTest):
             os.chmod(directory, mode)
             self.assertIn(f"{plain} stays: {os.path.dirname(plain)} belongs to another user, or others may write to it", self.uninstall_after(plain))
         self.assertTrue(os.path.exists(self.root.on_disk(plain)))
+        record = self.root.on_disk(f"{PREFIX}/share/entrydb/installed")
+        os.chmod(record, 0o666)
+        self.assertIn(f"install.sh: {PREFIX}/share/entrydb/installed belongs to another user, or others may write to it; ",
+                      self.uninstall_after(plain, status=1))
+        os.chmod(record, 0o644)
         share = f"{self.root.on_disk(PREFIX)}/share"
         os.chown(share, 0, 1000)
         os.chmod(share, 0o2775)  # a member of the group could have written the record

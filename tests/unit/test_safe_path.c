@@ -137,6 +137,16 @@ static void test_what_is_made(void **state)
 	assert_int_equal(status.st_mode & 07777, 0755);
 	assert_int_equal(stat("closed/x/y", &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0700);
+	if (geteuid() != 0)
+		return;
+	/* Who may write there can have put another directory of root's in its place. */
+	assert_int_equal(chown("open", 0, GROUP), 0);
+	assert_int_equal(chmod("open", 0775), 0);
+	umask(077);
+	assert_int_equal(open_at(f, "open/z", NULL, SAFE_CREATE), 0);
+	umask(022);
+	assert_int_equal(stat("open/z", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0700);
 }
 
 static void test_own_links(void **state)
