@@ -10,8 +10,8 @@ from _frozen_importlib_external import SourceFileLoader
 
 worth = 30                   # distributions: a query of them in Python takes as long as loading entrydb
 itself = sys.modules[__name__]  # a program may delete it from sys.modules
+HINTS = "__annotate__" if sys.version_info >= (3, 14) else "__annotations__"
 replacements = {}            # name of a metadata module -> (module, parts, begin); see replace_in()
-paths = {}                   # name of a metadata module -> its file
 
 
 def replace_in(module):
@@ -72,34 +72,20 @@ def looking_like(own, function):
     """Copy the metadata of the original to the replacement, for callers that ignore __wrapped__."""
     function.__module__, function.__name__ = own.__module__, own.__name__
     function.__qualname__, function.__doc__ = own.__qualname__, own.__doc__
-    if hasattr(own, "__annotate__"):
-        function.__annotate__ = own.__annotate__
-    else:
-        function.__annotations__ = own.__annotations__
+    setattr(function, HINTS, getattr(own, HINTS))
     function.__wrapped__ = own
     return function
 
-
-# --- imports ---
 
 def execute(module):
     """Replaces the method exec_module() of a loader until a metadata module is loaded, then inserts the
     replacements. The loader stays the same object, for code that inspects a spec, and equal to others."""
     name = module.__name__
-    if name not in paths:
-        raise ImportError(f"loader for importlib.metadata cannot handle {name}", name=name)
+    if name not in ("importlib.metadata", "importlib_metadata"):
+        raise ImportError(f"the loader cannot handle {name}", name=name)
     getattr(module.__loader__, "__dict__", {}).pop("exec_module", None)
-    SourceFileLoader(name, getattr(module, "__file__", None) or paths[name]).exec_module(module)
+    SourceFileLoader(name, module.__file__).exec_module(module)
     try:
         replace_in(module)
     except Exception:
         pass
-
-
-def found(name, loader):
-    """Called with the loader of a watched module."""
-    if name in ("importlib.metadata", "importlib_metadata"):
-        paths[name] = loader.path
-        loader.exec_module = execute
-    else:
-        part("_entrydb_connecting").watch_pip(name, loader)

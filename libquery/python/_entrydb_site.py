@@ -25,7 +25,11 @@ def entrydb_loader(name, path):
     if name in ("importlib.metadata", "importlib_metadata", "pip",
                 "pip._internal.commands.install", "pip._internal.commands.uninstall"):
         try:
-            part("_entrydb_replacement").found(name, loader)
+            rest = part("_entrydb_replacement")
+            if name[:3] == "pip":
+                part("_entrydb_connecting").watch_pip(name, loader)
+            else:
+                loader.exec_module = rest.execute
         except Exception:  # a half uninstalled package, for instance, must not break the program
             pass
     return loader

@@ -884,7 +884,7 @@ class BehaviourTest(ScriptTest):
             for name in "importlib.metadata", "another":
                 loader = importlib.machinery.PathFinder.find_spec("importlib.metadata", importlib.__path__).loader
                 bare = type(sys)(name)
-                bare.__path__ = metadata.__path__
+                bare.__path__, bare.__file__ = metadata.__path__, metadata.__file__
                 try:
                     loader.exec_module(bare)
                     assert name != "another" and bare.entry_points.__wrapped__
