@@ -6,12 +6,16 @@
 
 #include <elf.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/path.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
+#include "db/base/unicode.h"
 #include "libquery/layout.h"
 
 /* --- queries --- */
@@ -271,6 +275,45 @@ static int check_owner(const char *path, struct error *error)
 	return code < 0 ? error_set(error, code, "%s: not run: %s", path, error_text(error)) : 0;
 }
 
+struct slice interpreter_home(struct slice text)
+{
+	while (text.len > 0) {
+		struct slice line = slice_take_line(&text);
+		const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
+		struct slice key =
+		        equals ? unicode_strip(slice_between(line.ptr, equals)) : (struct slice){0};
+
+		if (key.len == 4 && strncasecmp(key.ptr, "home", 4) == 0)
+			return unicode_strip(slice_between(equals + 1, line.ptr + line.len));
+	}
+	return (struct slice){0};
+}
+
+/* The same for the standard library of a virtual environment, which pyvenv.cfg determines. */
+static int check_settings(const char *interpreter, struct error *error)
+{
+	struct slice prefix = path_directory(path_directory(slice_of(interpreter)));
+	CLEANUP(cleanup_free)
+	char *file = text_format("%.*s/pyvenv.cfg", (int)prefix.len, prefix.ptr);
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	CLEANUP(cleanup_free) char *home = NULL;
+	struct slice text = {0};
+	int code = !file            ? error_nomem(error)
+	           : geteuid() != 0 ? 0
+	                            : small_file_read_trusted(file, PYVENV_CFG_MAX, TRUST_NO_OTHER,
+	                                                      &bytes, &text.len, error);
+
+	if (code <= 0)
+		return code;
+	text.ptr = bytes;
+	text = interpreter_home(text);
+	if (text.len == 0)
+		return 0;
+	home = strndup(text.ptr, text.len);
+	code = home ? safe_believe_place(home, NULL, error) : error_nomem(error);
+	return code < 0 ? error_set(error, code, "%s: not run: %s", file, error_text(error)) : 0;
+}
+
 int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,
                      struct error *error)
 {
@@ -294,7 +337,9 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 		        "site directory with --path",
 		        own);
 	code = check_owner(own, error);
-	return code < 0 ? code : check_owner(*out, error);
+	if (code == 0)
+		code = check_owner(*out, error);
+	return code < 0 ? code : check_settings(*out, error);
 }
 
 /* --- rows --- */

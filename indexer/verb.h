@@ -81,10 +81,15 @@ bool advise_on_nothing(const struct options *options, entrydb *db);
 
 /* --- the Python of an entry point --- */
 
+#define PYVENV_CFG_MAX ((size_t)64 << 10) /* bytes of pyvenv.cfg that are read */
+
+/* "home" in the text of pyvenv.cfg, as read by CPython's Modules/getpath.py; null without it. */
+struct slice interpreter_home(struct slice text);
+
 /*
  * The interpreter of its environment, PREFIX/bin/pythonX.Y; else that of the first path entry with
- * one. malloc'd. ERROR_NOTFOUND, ERROR_NOMEM; ERROR_PERMISSION for root if either belongs to
- * another user.
+ * one. malloc'd. ERROR_NOTFOUND, ERROR_NOMEM; ERROR_PERMISSION for root if either, or the
+ * standard library, belongs to another user.
  */
 int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,
                      struct error *error);

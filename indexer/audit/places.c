@@ -18,11 +18,10 @@
 #include "db/base/unicode.h"
 #include "indexer/audit/collect.h"
 #include "indexer/update/startup.h"
+#include "indexer/verb.h"
 #include "libquery/disk/metadata/pth.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/tree/tree.h"
-
-#define SETTINGS_MAX ((size_t)64 << 10) /* bytes of pyvenv.cfg */
 
 struct places {
 	struct site *site;
@@ -195,21 +194,6 @@ static void find_zip(struct places *places)
 
 /* --- a virtual environment --- */
 
-/* The value of "home", as read by CPython's Modules/getpath.py; null if there is none. */
-static struct slice home_of(struct slice text)
-{
-	while (text.len > 0) {
-		struct slice line = slice_take_line(&text);
-		const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
-		struct slice key =
-		        equals ? unicode_strip(slice_between(line.ptr, equals)) : (struct slice){0};
-
-		if (key.len == 4 && strncasecmp(key.ptr, "home", 4) == 0)
-			return unicode_strip(slice_between(equals + 1, line.ptr + line.len));
-	}
-	return (struct slice){0};
-}
-
 /* A Python inside the environment itself could have been installed by a package. */
 static void look_at_home(const struct places *places)
 {
@@ -220,10 +204,11 @@ static void look_at_home(const struct places *places)
 	CLEANUP(cleanup_free) char *bytes = NULL;
 	CLEANUP(cleanup_free) char *what = NULL;
 
-	if (!collect_text(places->collect, file, SETTINGS_MAX, &bytes, &text))
+	if (!collect_text(places->collect, file, PYVENV_CFG_MAX, &bytes, &text))
 		return;
-	home = home_of(text);
-	if (!slice_starts(home, prefix) || (home.len > prefix.len && home.ptr[prefix.len] != '/'))
+	home = interpreter_home(text);
+	if (!home.len || !slice_starts(home, prefix) ||
+	    (home.len > prefix.len && home.ptr[prefix.len] != '/'))
 		return;
 	what = collect_path(places->collect, "it takes Python from %.*s, in the environment itself",
 	                    SLICE_ARGS(home));

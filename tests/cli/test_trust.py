@@ -607,6 +607,14 @@ class Running(TrustTest):
             reply = self.run_program("run", "evil", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT)
             self.assertIn(f"others may write to {place}", reply.err)
             os.chmod(place, 0o755)
+        theirs = f"{self.top}/theirs"
+        os.mkdir(theirs)
+        os.chown(theirs, self.other.uid, self.other.gid)
+        for mode, home, why in ((0o666, "/usr/bin", f"others may write to {self.prefix}/pyvenv.cfg"),
+                                (0o644, f"{theirs}/bin", f"{theirs} belongs to user {self.other.uid}")):
+            write(f"{self.prefix}/pyvenv.cfg", f"home = {home}\n")
+            os.chmod(f"{self.prefix}/pyvenv.cfg", mode)
+            self.assertIn(why, self.run_program("run", "evil", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT).err)
         self.assert_untouched()
 
 
