@@ -41,9 +41,8 @@ static bool find_own_directory(char directory[PATH_MAX])
 /* By its descriptor, so that it cannot be replaced after the check. */
 static void *load_module(const char *path, const char *purpose, struct error *error)
 {
-	/* Never closed: the dynamic linker identifies objects by names, which contain its number.
-	 */
-	int fd = safe_fd(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+	/* Kept open: to the dynamic linker, another object with this name would be the same. */
+	int fd = safe_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0);
 	char name[FILE_FD_PATH_ROOM];
 	struct stat program, module;
 	void *handle;
@@ -60,8 +59,8 @@ static void *load_module(const char *path, const char *purpose, struct error *er
 	file_fd_path(name, fd);
 	handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
-		error_set(error, ERROR_LOAD, "%s need %s, which cannot be loaded: %s", purpose,
-		          path, dlerror());
+		error_set(error, ERROR_LOAD, "%s need a part of entrydb that cannot be loaded: %s",
+		          purpose, dlerror());
 	return handle;
 }
 
