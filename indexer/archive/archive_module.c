@@ -10,7 +10,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -38,30 +37,31 @@ static bool find_own_directory(char directory[PATH_MAX])
 	return slash != NULL;
 }
 
-/* By its descriptor, so that it cannot be replaced after the check. */
+static int check_module(const char *path, const char *purpose, struct error *error)
+{
+	struct stat program, module;
+
+	if (trust_is_privileged())
+		return safe_believe(path, NULL, TRUST_NO_OTHER, &module, error);
+	if (stat("/proc/self/exe", &program) != 0 || lstat(path, &module) != 0)
+		return error_errno(error, errno, "%s need %s", purpose, path);
+	if (module.st_uid != 0 && module.st_uid != program.st_uid)
+		return error_set(error, ERROR_PERMISSION, "%s need %s, which belongs to user %u",
+		                 purpose, path, module.st_uid);
+	return 0;
+}
+
+/* By its path: its own libraries can be found relative to that. */
 static void *load_module(const char *path, const char *purpose, struct error *error)
 {
-	/* Never closed: the dynamic linker identifies objects by names, which contain its number.
-	 */
-	int fd = safe_fd(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-	char name[FILE_FD_PATH_ROOM];
-	struct stat program, module;
-	void *handle;
+	void *handle = NULL;
 
-	if (fd < 0 || stat("/proc/self/exe", &program) != 0 || fstat(fd, &module) != 0) {
-		error_errno(error, errno, "%s need %s", purpose, path);
+	if (check_module(path, purpose, error) < 0)
 		return NULL;
-	}
-	if (module.st_uid != 0 && module.st_uid != program.st_uid) {
-		error_set(error, ERROR_PERMISSION, "%s need %s, which belongs to user %u", purpose,
-		          path, module.st_uid);
-		return NULL;
-	}
-	file_fd_path(name, fd);
-	handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
-		error_set(error, ERROR_LOAD, "%s need %s, which cannot be loaded: %s", purpose,
-		          path, dlerror());
+		error_set(error, ERROR_LOAD, "%s need a part of entrydb that cannot be loaded: %s",
+		          purpose, dlerror());
 	return handle;
 }
 

@@ -137,6 +137,7 @@ class Pushing(Fleet):
         os.chown(self.top, 0, support.STRANGER)
         reply = self.push(status=COULD_NOT, user=support.STRANGER)
         self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
+        os.chown(self.home, 0, 0)
         self.push()
 
     def test_unchanged_rows_are_not_sent(self):
