@@ -25,7 +25,7 @@ ALLOWED = re.compile(r"lib(sqlite3|z|elf|c|dl|pthread)\.so\.\d+|ld-linux.*\.so\.
 # Symbols of the C run-time in every shared library; with -fexceptions also one for unwinding. And the
 # sysroot of a thread, which is set only during a call.
 RUNTIME = re.compile(r"completed\.\d+|__dso_handle|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|DW\.ref\.__gcc_personality_v0"
-                     r"|file_sysroot_of_thread")
+                     r"|file_sysroot_of_thread(\.lto_priv\.\d+)?")
 WRITABLE = {".data", ".bss", ".tdata", ".tbss"}
 
 
