@@ -9,7 +9,10 @@ set(ENTRYDB_TEST_SEED 1 CACHE STRING "Of all that is random in the tests")
 
 # Packagers run the tests of what the compiler's flags may change: unit, api, cli and python-behaviour, except
 # those that measure or take long. They need neither root nor a network, and skip whatever is missing.
-set(for_packagers cli python-behaviour)
+set(for_packagers cli)
+if(ENTRYDB_PYTHON)
+    list(APPEND for_packagers python-behaviour)
+endif()
 set(too_long cli-add cli-audit cli-audit_attacks cli-bad_input cli-concurrency cli-growth cli-images cli-index
     cli-limits cli-mutations cli-push)
 # Builds with a sanitizer run tests of hostile input, threads and failures. Interpreters are not instrumented,
