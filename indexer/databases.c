@@ -223,12 +223,14 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 int database_narrow(const struct database *database, const char *path, mode_t *mode,
                     struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, O_PATH);
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
 	struct safe_way to_database, to_path;
 	struct error own = {0};
 	struct stat status;
 	int code;
 
+	if (fd < 0) /* without /proc, no access control list can be read by such a descriptor */
+		fd = file_open(AT_FDCWD, path, O_PATH);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 	safe_path_look(database->file, database->sysroot, &to_database, &own);

@@ -76,8 +76,8 @@ static bool is_writable(const char *path, const struct stat *status)
 	        (errno != ENODATA && errno != ENOTSUP));
 }
 
-/* As getxattr(). With O_PATH, fgetxattr() does not work; without /proc, only for directories it
- * does. */
+/* As getxattr(). With O_PATH, fgetxattr() does not work: without /proc, directories are opened
+ * anew, and lists of files are unknown. */
 static ssize_t read_list(int fd, void *list, size_t size)
 {
 	CLEANUP(cleanup_close) int own = -1;
