@@ -418,7 +418,6 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 int safe_publish_open_in(int directory, const char *name, mode_t *search)
 {
 	CLEANUP(cleanup_close) int above = -1;
-
 	struct stat status;
 
 	*search = 0444;
@@ -458,6 +457,17 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 	code = walk_path(&walk, path, sysroot, error);
 	*status = walk.status;
 	return code;
+}
+
+int safe_believe_named(const char *path, struct stat *status, struct error *error)
+{
+	struct error own = {0};
+	int code = safe_believe(path, NULL, TRUST_NO_OTHER, status, &own);
+
+	if (code < 0 && code != ERROR_NOTFOUND)
+		return error_move(error, &own);
+	error_clear(&own);
+	return code == 0;
 }
 
 int safe_believe_place(const char *path, const char *sysroot, struct error *error)

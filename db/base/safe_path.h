@@ -91,6 +91,12 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
                  struct error *error);
 
 /*
+ * The same for a file that another library opens by its name, and only for root and this user. 1;
+ * 0: there is none; or an error.
+ */
+int safe_believe_named(const char *path, struct stat *status, struct error *error);
+
+/*
  * The same for a directory that the dynamic linker searches, existing or not: other users must not
  * be able to create files in it.
  */

@@ -240,21 +240,18 @@ static int check_files(struct error *error)
 	                                {home, "/.postgresql"},
 	                                {trust_environment("PGSERVICEFILE"), ""},
 	                                {trust_environment("PGPASSFILE"), ""}};
+	int code = 0;
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; code >= 0 && i < sizeof(files) / sizeof(*files); i++) {
+		bool is_set = files[i][0] && *files[i][0];
 		CLEANUP(cleanup_free)
-		char *path = text_format("%s%s", files[i][0] ? files[i][0] : "", files[i][1]);
-		CLEANUP(error_clear) struct error why = {0};
+		char *path = is_set ? text_format("%s%s", files[i][0], files[i][1]) : NULL;
 		struct stat status;
 
-		if (!path)
-			return error_nomem(error);
-		if (files[i][0] && *files[i][0] &&
-		    safe_believe(path, NULL, TRUST_NO_OTHER, &status, &why) < 0 &&
-		    why.code != ERROR_NOTFOUND)
-			return error_move(error, &why);
+		if (is_set)
+			code = path ? safe_believe_named(path, &status, error) : error_nomem(error);
 	}
-	return 0;
+	return code < 0 ? code : 0;
 }
 
 int command_push(const struct options *options, struct error *error)

@@ -174,17 +174,14 @@ static int check_files(char **values, struct error *error)
 
 	if (!*netrc && home && *home && !(*netrc = text_format("%s/.netrc", home)))
 		return error_nomem(error);
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		CLEANUP(error_clear) struct error why = {0};
+	for (size_t i = 0; code >= 0 && i < sizeof(files) / sizeof(*files); i++) {
 		const char *file = values[files[i]];
 
-		code = file ? safe_believe(file, NULL, TRUST_NO_OTHER, &status, &why) : 0;
-		if (code < 0 && code != ERROR_NOTFOUND)
-			return error_move(error, &why);
-		if (i == 0 && file && (code < 0 || !S_ISREG(status.st_mode)))
+		code = file ? safe_believe_named(file, &status, error) : 0;
+		if (i == 0 && file && (code == 0 || (code > 0 && !S_ISREG(status.st_mode))))
 			free(take(*netrc));
 	}
-	return 0;
+	return code < 0 ? code : 0;
 }
 
 int settings_read(struct settings *out, struct error *error)
