@@ -105,28 +105,16 @@ static bool is_unknown(int errnum)
 	return errnum == ENOSYS || errnum == EPERM;
 }
 
-static int open_below(int top, const char *inside, int flags);
-
-static int status_below(int top, const char *path, struct stat *status)
-{
-	CLEANUP(cleanup_close) int fd = open_below(top, path, O_PATH);
-
-	return fd < 0 ? -1 : fstat(fd, status);
-}
-
-/* Who made the tree may have been able to make devices: an image that is mounted, for instance. */
-static int open_below(int top, const char *inside, int flags)
+/* @top, @inside: from is_below(). */
+static int resolve_below(int top, const char *inside, int flags)
 {
 	const struct file_sysroot *sysroot = file_sysroot();
 	const bool is_sysroot = top == sysroot->fd;
 	CLEANUP(cleanup_free) char *path = NULL;
-	struct stat status;
 	int fd;
 
-	errno = !inside ? ENOMEM : top < 0 ? ENOENT : ENXIO;
-	if (!inside || top < 0 ||
-	    (!(flags & (O_PATH | O_DIRECTORY)) && status_below(top, inside, &status) == 0 &&
-	     safe_is_device(&status)))
+	errno = inside ? ENOENT : ENOMEM;
+	if (!inside || top < 0)
 		return -1;
 	fd = open_how(top, inside, flags, is_sysroot ? RESOLVE_IN_ROOT : RESOLVE_BENEATH);
 	/* EAGAIN: a rename raced with the walk, or the file's owner holds a lease on it. */
@@ -136,6 +124,26 @@ static int open_below(int top, const char *inside, int flags)
 	}
 	path = text_format("%s/%s", sysroot->real, inside);
 	return path ? safe_look_open(path, sysroot->real, flags) : -1;
+}
+
+static int status_below(int top, const char *inside, struct stat *status)
+{
+	CLEANUP(cleanup_close) int fd = resolve_below(top, inside, O_PATH);
+
+	return fd < 0 ? -1 : fstat(fd, status);
+}
+
+/* Who made the tree may have been able to make devices: an image that is mounted, for instance. */
+static int open_below(int top, const char *inside, int flags)
+{
+	struct stat status;
+
+	if (!(flags & (O_PATH | O_DIRECTORY)) && status_below(top, inside, &status) == 0 &&
+	    safe_is_device(&status)) {
+		errno = ENXIO;
+		return -1;
+	}
+	return resolve_below(top, inside, flags);
 }
 
 int file_open_without_links(int directory, const char *name, int flags)

@@ -123,10 +123,10 @@ struct linkage *linkage_create(const char *sysroot, mode_t readers)
 {
 	struct linkage *linkage = calloc(1, sizeof(*linkage));
 
-	if (linkage)
+	if (linkage) {
 		linkage->readers = readers;
-	if (linkage)
 		linkage->sysroot = strdup(sysroot ? sysroot : "");
+	}
 	if (linkage && linkage->sysroot)
 		return linkage;
 	linkage_free(linkage);
