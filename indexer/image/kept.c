@@ -130,7 +130,7 @@ static int make_tree(const struct options *options, struct image *image, const c
 {
 	CLEANUP(sites_free) struct sites sites = {0};
 	struct options own = *options;
-	int code = image_choose(image, error);
+	int code = image_choose(image, error), failed;
 
 	own.sysroot = root;
 	own.sealed = own.quiet = true;
@@ -141,8 +141,9 @@ static int make_tree(const struct options *options, struct image *image, const c
 	if (code == 0)
 		code = image_unpack(image, file_sysroot()->real, options->quiet, error);
 	walked = &sites;
-	if (code == 0 && nftw(file_sysroot()->real, add_site, WALK_DESCRIPTORS, FTW_PHYS) != 0)
-		code = error_nomem(error);
+	failed = code == 0 ? nftw(file_sysroot()->real, add_site, WALK_DESCRIPTORS, FTW_PHYS) : 0;
+	if (failed)
+		code = failed > 0 ? error_nomem(error) : error_errno(error, errno, "%s", root);
 	if (code == 0)
 		code = command_update(&own, error);
 	own.arguments = (const char **)sites.paths;

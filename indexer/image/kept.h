@@ -2,7 +2,7 @@
  * kept.h - stores the trees of added images.
  *
  *     $XDG_STATE_HOME/entrydb/images/KEY/OS-ARCH/image    the image's stamp and path
- *     .../images/KEY/OS-ARCH/root/                        its tree, with databases: a sysroot
+ *     .../images/KEY/OS-ARCH/root                         its tree, with databases: a sysroot
  *
  * KEY is a hash of the path. `add` unpacks the image and makes databases like `update --sealed`;
  * --root IMAGE then uses the tree, at level trust.
