@@ -72,6 +72,9 @@ struct reader {
 			read_string(*build, "build-backend", PYPROJECT_BACKEND);
 		if (project)
 			read_project(*project);
+		/* Poetry adds these to [project], without "dynamic". */
+		if (document["tool"]["poetry"]["scripts"] || document["tool"]["poetry"]["plugins"])
+			tell(PYPROJECT_DYNAMIC, "");
 	}
 
 	void tell(pyproject_fact fact, std::string_view text) const

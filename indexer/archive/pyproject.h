@@ -25,7 +25,7 @@ enum pyproject_fact {
 	PYPROJECT_VERSION, /* project.version */
 	PYPROJECT_BACKEND, /* build-system.build-backend */
 	PYPROJECT_PROJECT, /* [project] exists; no text */
-	PYPROJECT_DYNAMIC, /* project.dynamic lists entry points or scripts; no text */
+	PYPROJECT_DYNAMIC, /* the back end adds entry points to those of [project]; no text */
 };
 
 /* Callbacks; non-zero ends the reading with PYPROJECT_NOMEM. */

@@ -207,7 +207,7 @@ static bool read_pyproject(struct reading *reading, struct slice text)
 	if (reading->is_dynamic)
 		out->error = SLICE("dynamic, " SDIST_NEEDS_BUILD);
 	if (reading->is_dynamic || !reading->has_project || size == 0)
-		return reading->has_project;
+		return reading->has_project || reading->is_dynamic;
 	out->entry_points =
 	        arena_copy(reading->arena, (struct slice){written, size}, &reading->failed);
 	entry_points_txt_begin(&reading->txt, (struct slice){written, size});

@@ -236,12 +236,17 @@ class Sources(Case):
             rows=[("console_scripts", "a", "m:a")])
 
     def test_dynamic(self):
-        for field in ("entry-points", "scripts", "gui-scripts"):
-            with self.subTest(field):
-                text = f"[project]\nname = 'spam'\ndynamic = ['version', '{field}']\n"
+        project = "[project]\nname = 'spam'\n[project.scripts]\na = 'm:a'\n"
+        for text in (*(f"[project]\nname = 'spam'\ndynamic = ['version', '{field}']\n"
+                       for field in ("entry-points", "scripts", "gui-scripts")),
+                     project + "[tool.poetry.scripts]\nb = 'm:b'\n",
+                     project + "[tool.poetry.plugins.c]\nd = 'm:d'\n",
+                     "[tool.poetry.scripts]\nb = 'm:b'\n"):
+            with self.subTest(text):
                 self.assertEqual(self.error({"pyproject.toml": text}), DYNAMIC)
                 self.assertIn("1 not knowable without a build", self.stderr)
                 self.assertEqual(len(self.stderr.splitlines()), 1)
+                os.unlink(self.path("spam-1.0.tar.gz"))
 
     def test_other_dynamic_fields(self):
         text = "[project]\nname = 'spam'\ndynamic = ['version']\n[project.scripts]\na = 'm:a'\n"
