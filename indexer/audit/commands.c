@@ -18,7 +18,7 @@
 #define SCRIPT_MAX    ((size_t)64 << 10) /* bytes of a script that are read */
 #define PATH_MAX_DIRS 256
 #define SHORT         4 /* letters; in shorter names only swapped and doubled letters are slips */
-#define TOO_SHORT     2 /* letters; and no doubled ones either: cpp, ddd */
+#define TOO_SHORT     2 /* letters; and in these none: pc, vm, ddd */
 
 /* The directories of the PATH, each once, with links resolved. */
 struct places {
@@ -222,8 +222,8 @@ static enum likeness likeness_of(struct slice name, struct slice known)
 	less = known.len - start - end;
 	is_slip = more == 2 && less == 2 && name.ptr[start] == known.ptr[start + 1] &&
 	          name.ptr[start + 1] == known.ptr[start];
-	is_slip |= known.len > TOO_SHORT && more == 1 && less == 0 && start > 0 &&
-	           name.ptr[start] == name.ptr[start - 1];
+	is_slip |= more == 1 && less == 0 && start > 0 && name.ptr[start] == name.ptr[start - 1];
+	is_slip &= known.len > TOO_SHORT;
 	if (known.len <= SHORT || ((more > 1 || less > 1) && !is_slip))
 		return is_slip ? SLIP : UNLIKE;
 	if (more > less && isdigit((unsigned char)name.ptr[name.len - 1]))

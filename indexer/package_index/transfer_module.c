@@ -370,7 +370,7 @@ static const char *problem_of(struct transfer *transfer, CURLcode result, long s
 	if (status == 404)
 		return "the server has no such page or file";
 	if (status == 401 || status == 403)
-		return "the server wants another user or password";
+		return "the server refuses access; it may want another user or password";
 	if (status == 200 || status == 206 || status == 304)
 		return NULL;
 	snprintf(transfer->problem, sizeof(transfer->problem), "the server answers with %ld",

@@ -52,8 +52,8 @@ class Rules(Site):
                    lambda: self.install("pip", "[console_scripts]\npip3.12 = pip:main\npip3 = pip:main\n"))
 
     def test_command_lookalike_of_three_letters(self):
-        """For short names, swapped and doubled letters count: `gti` and `gitt` for git, but not `gip` or `gita`."""
-        self.install("short", "[console_scripts]\ngip = short:main\ngita = short:main\ncpp = short:main\n")
+        """For short names, swapped and doubled letters count: `gti` and `gitt` for git, but not `gip` or `gita`, nor `vm`."""
+        self.install("short", "[console_scripts]\ngip = short:main\ngita = short:main\ncpp = short:main\nvm = short:main\n")
         self.assertEqual(self.rules(), [])
         self.install("slips", "[console_scripts]\ngti = slips:main\ngitt = slips:main\nppip = slips:main\n")
         self.assertEqual(self.found(), [("command-lookalike", "slips")] * 3)
