@@ -66,7 +66,7 @@ enum target_state {
 	TARGET_WRONG_ARCHITECTURE,  /* built for another machine */
 	TARGET_MISSING_DEPENDENCY,  /* a library, or a version of it, is missing */
 	TARGET_NEEDS_HOST,          /* needs symbols of its host program */
-	TARGET_NOT_EXAMINED,        /* too large, or nested too deep, to read */
+	TARGET_NOT_EXAMINED,        /* too large or nested too deep, or in a package index */
 };
 
 /* The target of an entry point that is not simply an existing Python module. */

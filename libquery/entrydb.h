@@ -416,7 +416,7 @@ enum entrydb_state {
 	ENTRYDB_STATE_WRONG_ARCHITECTURE = 5,  /* built for another machine */
 	ENTRYDB_STATE_MISSING_DEPENDENCY = 6,  /* a library, or a version of it, is missing */
 	ENTRYDB_STATE_NEEDS_HOST = 7,          /* needs symbols of its host program */
-	ENTRYDB_STATE_NOT_EXAMINED = 8         /* in an archive, and too large to read */
+	ENTRYDB_STATE_NOT_EXAMINED = 8         /* too large to read, or in a package index */
 };
 
 /*

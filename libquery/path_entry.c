@@ -9,8 +9,10 @@
 #include "db/base/cleanup.h"
 #include "db/base/path.h"
 #include "db/base/text.h"
+#include "libquery/layout.h"
 
-/* str(pathlib.Path(spelled)) followed by a slash, or "" for the current directory. */
+/* str(pathlib.Path(spelled)) with a final slash, or an index's URL, which has one; "" for the
+ * current directory. */
 static char *display_of(const char *spelled)
 {
 	CLEANUP(cleanup_free) char *tidy = text_format("/%s", spelled);
@@ -18,6 +20,8 @@ static char *display_of(const char *spelled)
 
 	if (!tidy)
 		return NULL;
+	if (layout_is_url(slice_of(spelled)))
+		return strdup(spelled);
 	path_tidy(tidy, false);
 	return text_format("%s%s%s", slashes == 2 ? "/" : "", slashes ? tidy : tidy + 1,
 	                   tidy[1] ? "/" : "");

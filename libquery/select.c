@@ -7,6 +7,7 @@
 #include "db/base/cleanup.h"
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/tree/tree.h"
+#include "libquery/layout.h"
 #include "libquery/names.h"
 #include "libquery/policy.h"
 
@@ -276,6 +277,16 @@ static int add_row_problem(void *payload, struct distribution_record *row)
 	return add_problem(in->selection, in->entry, row, in->error);
 }
 
+/* A package index has too many to list them. */
+static void add_problem_count(struct selection *selection, const struct path_entry *entry)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%zu files could not be read; see the view broken",
+	         (size_t)entry->row.broken);
+	set_add_problem(selection->set, slice_of(entry->display), slice_of(text));
+}
+
 static int add_problems_of(struct selection *selection, size_t index, struct error *error)
 {
 	struct entrydb *db = selection->db;
@@ -286,11 +297,16 @@ static int add_problems_of(struct selection *selection, size_t index, struct err
 
 	/* A root that is twice on the path is reported once. */
 	if (entry_has_rows(entry) && entry->row.broken > 0 &&
-	    shadowing_entry_of(db, entry->source, entry->row.id) == index)
+	    shadowing_entry_of(db, entry->source, entry->row.id) == index) {
+		if (layout_is_url(slice_of(entry->spelled))) {
+			add_problem_count(selection, entry);
+			return 0;
+		}
 		code = sources_check(&db->sources, entry->source,
 		                     reader_broken(db->sources.items[entry->source].reader,
 		                                   entry->row.id, add_row_problem, &rows, error),
 		                     error);
+	}
 	for (size_t i = 0; code == 0 && i < read->distribution_count; i++)
 		if (!slice_is_null(read->distributions[i].error))
 			code = add_problem(selection, index, &read->distributions[i], error);

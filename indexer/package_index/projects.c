@@ -340,6 +340,9 @@ static int ask_metadata(struct item *item, struct error *error)
 	return url ? ask(item, url, NULL, METADATA_MAX, take_metadata, error) : error_nomem(error);
 }
 
+static const struct target_record not_examined = {.kind = TARGET_UNRESOLVED,
+                                                  .state = TARGET_NOT_EXAMINED};
+
 static bool has_hash(struct slice bytes, struct slice sha256)
 {
 	uint8_t digest[SHA256_SIZE];
@@ -350,7 +353,7 @@ static bool has_hash(struct slice bytes, struct slice sha256)
 	return slice_equal(slice_of(hex), sha256);
 }
 
-/* All parts are read: compare with the index. */
+/* All parts are read: compare with the index. The modules of the wheel are not. */
 static int keep_wheel(struct item *item, struct error *error)
 {
 	struct job *job = item->job;
@@ -375,6 +378,8 @@ static int keep_wheel(struct item *item, struct error *error)
 		                   true, error);
 	row->directory = item->file->name;
 	row->normalized_name = name;
+	for (size_t i = 0; i < row->entry_point_count; i++)
+		row->entry_points[i].target = &not_examined;
 	return item_done(item, error);
 }
 

@@ -280,6 +280,17 @@ class Reading(IndexTest):
         self.assertEqual(self.index.asked("/files/"), [])
         self.assertIn("not knowable without a build", self.errors()[0])
 
+    def test_other_commands_know_that_only_metadata_was_read(self):
+        """Modules are not examined, a file is named by a URL, and unreadable files are counted, not listed."""
+        self.index.add("a")
+        for name in ("s", "t"):
+            self.index.files[f"{name}-1.0.tar.gz"] = b""
+        self.add("--all")
+        reply = self.run_program("list", "--db", self.catalogue, "--json")
+        self.assertEqual({(row["kind"], row["state"]) for row in reply.objects}, {("unresolved", "not-examined")})
+        self.assertEqual({row["file"] for row in reply.objects}, {f"{self.index.url}a-1.0-py3-none-any.whl"})
+        self.assertEqual(reply.err, f"entrydb: {self.index.url}: 2 files could not be read; see the view broken\n")
+
     def test_how_much_is_asked_for(self):
         self.index.has_size = self.index.has_metadata = True
         self.index.add("near", padding=3 << 20)
