@@ -31,40 +31,40 @@ CREATE TABLE root (
 	kind          TEXT NOT NULL CHECK (kind IN ('directory', 'zip', 'archive', 'absent')),
 	mtime         INTEGER NOT NULL,
 	ctime         INTEGER NOT NULL,
-	inode         INTEGER NOT NULL, -- no device: its number is another one at each mount
-	settled       INTEGER NOT NULL, -- 0: it changed while, or just as, it was read
-	distributions INTEGER NOT NULL  -- how many rows below, how many of them broken,
+	inode         INTEGER NOT NULL, -- no device number: it changes with each mount
+	settled       INTEGER NOT NULL, -- 0: it changed while it was read, or just before
+	distributions INTEGER NOT NULL  -- number of rows
 	              CHECK (distributions BETWEEN 0 AND 1048576),
-	broken        INTEGER NOT NULL, -- and how many compared one by one at each query
-	watched       INTEGER NOT NULL,
+	broken        INTEGER NOT NULL, -- number of rows with an error
+	watched       INTEGER NOT NULL, -- number of rows compared with the disk at each query
 	size          INTEGER,          -- bytes of a zip
-	kinds         INTEGER NOT NULL  -- a digest of the kinds of plugins that were looked for
+	kinds         INTEGER NOT NULL  -- digest of the kinds of plugins that were looked for
 ) STRICT;
 
--- A file or directory in a root whose name is that of metadata.
+-- A file or directory in a root that is named like metadata.
 CREATE TABLE distribution (
 	id              INTEGER PRIMARY KEY,
 	root            INTEGER NOT NULL GENERATED ALWAYS AS (id >> 20) VIRTUAL,
 	directory       TEXT NOT NULL,    -- as the directory, or archive, names it
 	position        INTEGER NOT NULL, -- the order in which Python sees them; has gaps
-	normalized_name TEXT,             -- what shadowing compares; NULL: it has no name
+	normalized_name TEXT,             -- compared to find shadowed rows; NULL: no name
 	contested       INTEGER NOT NULL DEFAULT 0, -- 1: another row has the same normalized_name
 	name            TEXT,             -- METADATA's Name and Version
 	version         TEXT,
-	has_metadata    INTEGER NOT NULL, -- METADATA or PKG-INFO exists, or it is itself a file
+	has_metadata    INTEGER NOT NULL, -- METADATA or PKG-INFO exists, or directory is a file
 	watched         INTEGER NOT NULL, -- 1: editable, or in a source tree; 2: just installed
-	error           TEXT,             -- why importlib.metadata would raise; NULL: it is sound
-	settled         INTEGER NOT NULL, -- 0: it changed as it was read
-	directory_stamp INTEGER NOT NULL, -- digests of times and sizes: of the directory,
-	files_stamp     INTEGER NOT NULL, -- and of entry_points.txt and METADATA
-	-- By these they are known again where no time but that of modification was kept
-	-- (carried.h); NULL: there is none.
+	error           TEXT,             -- why importlib.metadata would raise; NULL: none
+	settled         INTEGER NOT NULL, -- 0: it changed while it was read
+	directory_stamp INTEGER NOT NULL, -- digest of the directory's times and size
+	files_stamp     INTEGER NOT NULL, -- digest of those of entry_points.txt and METADATA
+	-- To recognize the files in copies and images, which preserve only times of
+	-- modification (carried.h); NULL: there is no such file.
 	entry_points_size  INTEGER, -- bytes
 	entry_points_mtime INTEGER,
-	metadata_size      INTEGER, -- of METADATA, PKG-INFO or the egg-info that is a file
+	metadata_size      INTEGER, -- of METADATA, PKG-INFO or an egg-info file
 	metadata_mtime     INTEGER,
 	record_sha256   TEXT,             -- of entry_points.txt, as RECORD writes it
-	source          TEXT              -- of a package index: which state of its page was read
+	source          TEXT              -- of a package index: the version of the page that was read
 ) STRICT;
 CREATE INDEX distribution_name ON distribution (normalized_name);
 CREATE INDEX distribution_error ON distribution (id) WHERE error IS NOT NULL;
@@ -75,25 +75,25 @@ CREATE TABLE entry_point (
 	distribution INTEGER NOT NULL GENERATED ALWAYS AS (id >> 24) VIRTUAL,
 	group_name   TEXT NOT NULL,
 	name         TEXT NOT NULL,
-	value        TEXT NOT NULL, -- as written; module is NULL where it cannot be parsed
+	value        TEXT NOT NULL, -- as written; if it cannot be parsed, module is NULL
 	module       TEXT,
 	attr         TEXT,
 	extras       TEXT           -- comma-separated
 ) STRICT;
 CREATE INDEX entry_point_name ON entry_point (group_name, name);
 
--- A native plugin that is found by a symbol that it exports rather than by metadata, so
--- that importlib.metadata does not know it. Its row in target describes it.
+-- A native plugin without an entry point, found by an exported symbol. Its row in target
+-- describes it.
 CREATE TABLE plugin (
 	id           INTEGER PRIMARY KEY,
 	distribution INTEGER NOT NULL GENERATED ALWAYS AS (id >> 24) VIRTUAL,
-	plugin_kind  TEXT NOT NULL, -- 'adbc' and the like: whose plugin it is
-	name         TEXT NOT NULL  -- what its host calls it
+	plugin_kind  TEXT NOT NULL, -- such as 'adbc'
+	name         TEXT NOT NULL  -- by which its host knows it
 ) STRICT;
 CREATE INDEX plugin_name ON plugin (plugin_kind, name);
 
--- What an entry point refers to, unless that is an existing Python module; the shared object
--- of a plugin.
+-- The target of an entry point, unless it is an existing Python module; the shared object of
+-- a plugin.
 CREATE TABLE target (
 	entry_point INTEGER PRIMARY KEY, -- or the plugin's id
 	kind        TEXT NOT NULL CHECK (kind IN ('native', 'extension', 'bundled', 'unresolved')),
@@ -107,13 +107,13 @@ CREATE TABLE target (
 	build_id    TEXT,
 	sha256      TEXT,          -- as RECORD writes it
 	size        INTEGER,       -- of the object, in bytes
-	-- What the dynamic linker would find, with all the libraries that it needs; lists of
-	-- words, a space between two:
-	glibc       TEXT,          -- the newest version of the C library that is asked for,
-	glibcxx     TEXT,          -- and of the C++ library: "3.4.30" is GLIBCXX_3.4.30
-	missing     TEXT,          -- libraries, and versions of libraries, that are not there
-	undefined   TEXT,          -- symbols that only a host can give; the first few
-	python_by   TEXT           -- the needed library by which Python is needed; not itself
+	-- What the dynamic linker would find, needed libraries included; lists are
+	-- space-separated:
+	glibc       TEXT,          -- the newest version of the C library that is needed
+	glibcxx     TEXT,          -- of the C++ library: "3.4.30" is GLIBCXX_3.4.30
+	missing     TEXT,          -- missing libraries and versions of libraries
+	undefined   TEXT,          -- the first few symbols that only a host can define
+	python_by   TEXT           -- the needed library that itself needs Python
 ) STRICT;
 
 -- Code in a site directory that Python runs at each start.
@@ -121,12 +121,12 @@ CREATE TABLE startup (
 	id   INTEGER PRIMARY KEY CHECK (id & 1048575 < 65536),
 	root INTEGER NOT NULL GENERATED ALWAYS AS (id >> 20) VIRTUAL,
 	file TEXT NOT NULL,
-	line INTEGER NOT NULL, -- 0: of a module, or the file was not read
+	line INTEGER NOT NULL, -- 0: a module, or the file was not read
 	kind TEXT NOT NULL CHECK (kind IN ('import', 'start', 'module')), -- see startup.h
 	code TEXT NOT NULL
 ) STRICT;
 
--- The audit trail: changes that updates and hooks have seen.
+-- The audit trail: changes seen by updates.
 CREATE TABLE event (
 	id           INTEGER PRIMARY KEY,
 	time         INTEGER NOT NULL, -- seconds since 1970
@@ -142,13 +142,13 @@ CREATE TABLE event (
 	uid          INTEGER NOT NULL
 ) STRICT;
 
--- This file as it was published. If the file is another one now, it was copied, unpacked or
--- mounted as part of an image, and probably its trees were, too (carried.h).
+-- The published file. If it has another inode or time now, it was copied, unpacked or mounted
+-- as part of an image, probably together with its trees (carried.h).
 CREATE TABLE publication (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),
 	inode  INTEGER NOT NULL,
 	time   INTEGER NOT NULL,
-	sealed INTEGER NOT NULL -- 1: made to be carried; there are no times in it
+	sealed INTEGER NOT NULL -- 1: made for an image, without times
 ) STRICT;
 
 CREATE VIEW entry_points AS
