@@ -23,19 +23,6 @@ void policy_rules_free(struct policy_rules *rules)
 	*rules = (struct policy_rules){0};
 }
 
-/* Take the next word off @text; false at its end or at a comment. */
-static bool next_word(struct slice *text, struct slice *word)
-{
-	size_t len = 0;
-
-	*text = unicode_strip(*text);
-	while (len < text->len && unicode_span_space(slice_from(*text, len)) == 0)
-		len++;
-	*word = slice_first(*text, len);
-	*text = slice_from(*text, len);
-	return len > 0 && word->ptr[0] != '#';
-}
-
 /* The value of a word "KEY=VALUE"; false if it is empty. */
 static bool has_key(struct slice word, struct slice key, struct slice *value)
 {
@@ -87,7 +74,7 @@ static void read_value(struct policy_rules *rules, struct policy_rule *rule, boo
 	struct slice rest = rule->value, word;
 	bool clear = true;
 
-	while (clear && next_word(&rest, &word))
+	while (clear && (word = unicode_take_word(&rest)).len > 0 && word.ptr[0] != '#')
 		clear = read_word(rules, rule, word, failed);
 	if (clear && (rule->action != POLICY_SILENT || rule->has_priority))
 		return;

@@ -231,6 +231,17 @@ struct slice unicode_strip(struct slice text)
 	return text;
 }
 
+struct slice unicode_take_word(struct slice *rest)
+{
+	struct slice text = unicode_strip(*rest);
+	size_t length = 0;
+
+	while (length < text.len && unicode_span_space(slice_from(text, length)) == 0)
+		length++;
+	*rest = unicode_strip(slice_from(text, length));
+	return slice_first(text, length);
+}
+
 static char ascii_lower(char c)
 {
 	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);

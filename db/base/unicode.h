@@ -51,6 +51,10 @@ bool unicode_is_line_break(uint32_t c);
 /* str.strip(): @text without leading and trailing white space; part of @text. */
 struct slice unicode_strip(struct slice text);
 
+/* Take the first word of *@rest, as str.split() does, and the white space around it; empty at the
+ * end. */
+struct slice unicode_take_word(struct slice *rest);
+
 /* The number of leading bytes of @text that are \w, or white space. */
 size_t unicode_span_word(struct slice text);
 size_t unicode_span_space(struct slice text);

@@ -26,19 +26,6 @@
 
 /* --- lists --- */
 
-static struct slice take_word(struct slice *line)
-{
-	size_t len = 0;
-	struct slice word;
-
-	*line = unicode_strip(*line);
-	while (len < line->len && line->ptr[len] != ' ' && line->ptr[len] != '\t')
-		len++;
-	word = slice_first(*line, len);
-	*line = unicode_strip(slice_from(*line, len));
-	return word;
-}
-
 static void read_line(struct collect *collect, struct slice line, const char *file, size_t number)
 {
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
@@ -46,16 +33,16 @@ static void read_line(struct collect *collect, struct slice line, const char *fi
 
 	if (rest.len == 0 || rest.ptr[0] == '#')
 		return;
-	verb = take_word(&rest);
-	name = take_word(&rest);
+	verb = unicode_take_word(&rest);
+	name = unicode_take_word(&rest);
 	if (name.len > 0 && slice_equal(verb, SLICE("group"))) {
 		worksheet_put(collect->sheet, "unasked_group",
 		              FACTS(fact(name), fact(rest.len ? rest : SLICE("unasked"))));
 	} else if (name.len > 0 && slice_equal(verb, SLICE("command"))) {
 		worksheet_put(collect->sheet, "known_command", FACTS(fact(name)));
 		while (rest.len > 0) {
-			struct slice provider = distname_normalize_in(&arena, take_word(&rest),
-			                                              &collect->no_memory);
+			struct slice provider = distname_normalize_in(
+			        &arena, unicode_take_word(&rest), &collect->no_memory);
 
 			worksheet_put(collect->sheet, "provider",
 			              FACTS(fact(name), fact(provider)));

@@ -336,7 +336,7 @@ int catalogue_add(const struct options *options, struct error *error)
 	rest[0] = slice_of(has_url ? given : settings.values[SETTING_INDEX]);
 	rest[1] = has_url ? (struct slice){0} : slice_of(settings.values[SETTING_EXTRAS]);
 	for (int i = 0; i < 2; i++)
-		while (code >= 0 && (word = settings_word(&rest[i])).len > 0) {
+		while (code >= 0 && (word = unicode_take_word(&rest[i])).len > 0) {
 			CLEANUP(cleanup_free) char *url = strndup(word.ptr, word.len);
 
 			if (!layout_is_url(word)) {

@@ -41,17 +41,6 @@ void settings_free(struct settings *settings)
 		free(settings->values[i]);
 }
 
-struct slice settings_word(struct slice *rest)
-{
-	struct slice all = unicode_strip(*rest);
-	size_t length = 0;
-
-	while (length < all.len && !isspace((unsigned char)all.ptr[length]))
-		length++;
-	*rest = slice_from(all, length);
-	return slice_first(all, length);
-}
-
 static void set(struct reading *reading, char **at, const char *before, struct slice value)
 {
 	char *text = text_format("%s%s%.*s", before, *before ? " " : "", (int)value.len, value.ptr);

@@ -30,7 +30,4 @@ struct settings {
 int settings_read(struct settings *out, struct error *error);
 void settings_free(struct settings *settings);
 
-/* The next word of @rest; empty at the end. */
-struct slice settings_word(struct slice *rest);
-
 #endif
