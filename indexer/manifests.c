@@ -117,11 +117,9 @@ static bool is_plain(struct slice name)
 /* The list's line for a file. malloc'd; NULL if out of memory. */
 static char *line_of(const char *name, struct slice content)
 {
-	uint8_t digest[SHA256_SIZE];
 	char hash[SHA256_HEX_SIZE + 1];
 
-	sha256_of(content.ptr, content.len, digest);
-	sha256_hex(digest, hash);
+	sha256_of(content.ptr, content.len, hash);
 	return text_format("%s %s\n", hash, name);
 }
 

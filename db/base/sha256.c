@@ -109,13 +109,15 @@ void sha256_end(struct sha256 *sha, uint8_t digest[SHA256_SIZE])
 		digest[i] = (uint8_t)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-void sha256_of(const void *bytes, size_t len, uint8_t digest[SHA256_SIZE])
+void sha256_of(const void *bytes, size_t len, char hex[SHA256_HEX_SIZE + 1])
 {
+	uint8_t digest[SHA256_SIZE];
 	struct sha256 sha;
 
 	sha256_begin(&sha);
 	sha256_add(&sha, bytes, len);
 	sha256_end(&sha, digest);
+	sha256_hex(digest, hex);
 }
 
 int sha256_of_file(int fd, bool (*stopped)(void), uint8_t digest[SHA256_SIZE])

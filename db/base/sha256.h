@@ -23,8 +23,8 @@ void sha256_begin(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *bytes, size_t len);
 void sha256_end(struct sha256 *sha, uint8_t digest[SHA256_SIZE]);
 
-/* The digest of @len bytes. */
-void sha256_of(const void *bytes, size_t len, uint8_t digest[SHA256_SIZE]);
+/* The digest of @len bytes in hexadecimal, NUL-terminated. */
+void sha256_of(const void *bytes, size_t len, char hex[SHA256_HEX_SIZE + 1]);
 
 /*
  * The digest of the rest of @fd. @stopped, if not NULL, is called now and then; true cancels. 0, or

@@ -121,7 +121,6 @@ static int read_document(struct image *image, struct slice name, struct error *e
 	CLEANUP(cleanup_free) char *text = NULL;
 	struct image_blob blob;
 	char hex[SHA256_HEX_SIZE + 1];
-	uint8_t found[SHA256_SIZE];
 	int code = image_find(image, name, &blob, error);
 	CLEANUP(cleanup_close) int fd = blob.fd;
 	ssize_t got;
@@ -139,8 +138,7 @@ static int read_document(struct image *image, struct slice name, struct error *e
 	got = TEMP_FAILURE_RETRY(pread(fd, text, blob.size, (off_t)blob.offset));
 	if (got < 0)
 		return error_errno(error, errno, "%s", image->path);
-	sha256_of(text, (size_t)got, found);
-	sha256_hex(found, hex);
+	sha256_of(text, (size_t)got, hex);
 	if (!slice_is_null(digest) && !slice_equal(digest, slice_of(hex)))
 		return wrong(image, ERROR_CHANGED, name, "its bytes have another digest", error);
 	worksheet_put(image->sheet, "text",

@@ -345,11 +345,9 @@ static const struct target_record not_examined = {.kind = TARGET_UNRESOLVED,
 
 static bool has_hash(struct slice bytes, struct slice sha256)
 {
-	uint8_t digest[SHA256_SIZE];
 	char hex[SHA256_HEX_SIZE + 1];
 
-	sha256_of(bytes.ptr, bytes.len, digest);
-	sha256_hex(digest, hex);
+	sha256_of(bytes.ptr, bytes.len, hex);
 	return slice_equal(slice_of(hex), sha256);
 }
 
