@@ -817,6 +817,12 @@ class Loading(TrustTest):
         self.assertEqual(self.load("host", "plugin")[0], 0)
         os.chown(f"{libs}/libdeeper.so", 0, self.other.gid)
         self.assertLess(self.load("host", "plugin")[0], 0)
+        with open(f"{libs}/libhelper.so", "r+b") as file:  # the dynamic linker needs no sections
+            file.seek(0x3c if struct.calcsize("P") == 8 else 0x30)
+            file.write(bytes(4))
+        code, text = self.load("host", "plugin")
+        self.assertIn("libhelper.so (of plugin) is not loaded: damaged", text)
+        self.assertLess(code, 0)
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_a_library_by_an_older_way(self):
