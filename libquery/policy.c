@@ -190,13 +190,12 @@ static int list_layers(struct entrydb *db)
 {
 	struct policy *policy = &db->policy;
 	const char *sysroot = db->sysroot ? db->sysroot : "";
-	bool is_privileged = trust_is_privileged();
 	char *user = NULL;
-	int code = is_privileged || db->sysroot ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
+	int code = db->sysroot ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
 
 	if (code == 0 && user)
 		code = add_layer(policy, user, NULL, NULL);
-	for (size_t i = 0; code == 0 && !is_privileged && i < db->entry_count; i++)
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
 		code = add_environment(policy, db->entries[i].spelled, sysroot);
 	if (code == 0)
 		code = add_layer(policy, layout_policy(sysroot, SLICE("")), NULL, NULL);
