@@ -155,11 +155,10 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 	if (what < ELF_NEEDED || what > ELF_FILTER)
 		return true;
 	if (memchr(name.ptr, '/', name.len)) {
-		if (linkage_expand(name, needed->origin, text, &path) &&
+		ask_where(needed, (struct run_paths){path_directory(name), needed->origin});
+		if (needed->code == 0 && linkage_expand(name, needed->origin, text, &path) &&
 		    reach(needed, path, reached, &path))
 			needed->code = ask_about(needed, path);
-		else
-			ask_where(needed, (struct run_paths){path_directory(name), needed->origin});
 	} else if (needed->runpath.len) {
 		ask_in(needed, (struct run_paths){needed->runpath, needed->origin}, name);
 	} else {

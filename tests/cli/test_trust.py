@@ -855,14 +855,20 @@ class Loading(TrustTest):
         os.makedirs(f"{self.top}/sticky")
         os.chmod(f"{self.top}/sticky", 0o1777)
         write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
-        subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", f"{pkg}/libhelper.so", "-Wl,-soname,libhelper.so"], check=True)
+        gone = f"{self.top}/sticky/libgone.so"
+        for library in (f"{pkg}/libhelper.so", gone):
+            subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", library, *([] if library == gone else ["-Wl,-soname,libhelper.so"])],
+                           check=True)
         for run_path, extra, loads in ((theirs, [f"{pkg}/libhelper.so"], False), (f"{theirs}/$LIB", [f"{pkg}/libhelper.so"], False),
                                        (f"{theirs}/$PLATFORM", [], False), ("", [], False), ("sub", [], False), (f"{self.top}/sticky/x", [], False),
+                                       (f"{self.top}/sticky", [], False), ("/none", [gone], False),
                                        (theirs, ["-Wl,-f,libother.so"], False), (f"{self.mine}/none:/none", [f"{pkg}/libhelper.so"], True)):
             subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{pkg}/libplugin.so", "-Wl,--no-as-needed", *extra,
                             f"-Wl,--enable-new-dtags,-rpath,{run_path}:$ORIGIN"], input=b"int entry(void) { return 1; }", check=True)
+            if gone in extra:
+                os.unlink(gone)
             code, text = self.load("host", "plugin", f"os.chdir({theirs!r})")
-            self.assertEqual(code == 0, loads, (run_path, text))
+            self.assertEqual(code, 0 if loads else -5, (run_path, text))  # ENTRYDB_EPERMISSION
 
     def test_a_host_with_more_rights_than_its_user(self):
         """A set-uid program that has put its user back can take root again; so could what it loads."""
