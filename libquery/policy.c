@@ -214,7 +214,9 @@ static int read_layer(struct policy_layer *layer, struct error *error)
 {
 	struct stat status;
 	bool is_there = layer->place && file_status(AT_FDCWD, layer->place, &status, NULL) > 0;
-	bool is_out_of_reach = layer->place && !is_there && errno == EACCES;
+	bool is_out_of_reach =
+	        layer->place &&
+	        (is_there ? !trust_owner(status.st_uid, status.st_uid) : errno == EACCES);
 	struct policy_rules rules = {0};
 	CLEANUP(cleanup_free) char *text = NULL;
 	CLEANUP(error_clear) struct error own = {0};
@@ -229,7 +231,8 @@ static int read_layer(struct policy_layer *layer, struct error *error)
 	if (why.code)
 		error_set(&own, code, "cannot read the rules in %s: %s; fix or delete it",
 		          layer->path, error_text(&why));
-	/* Nothing can be loaded from an environment that this user cannot enter. */
+	/* Nothing is loaded from an environment that this user cannot enter, or whose owner a
+	 * privileged process does not trust. */
 	if (code == ERROR_PERMISSION && is_out_of_reach)
 		code = 0;
 	if (error_is_failure(code) && layer->known) {

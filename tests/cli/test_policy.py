@@ -257,6 +257,8 @@ class Owners(PolicyTest):
             self.assertEqual(len(done.stdout.splitlines()), 2, command)
         os.chmod(privileged, 0o4755)
         self.write_policy(f"{self.top}/etc/entrydb/policy.conf", "[*]\n* = disable program=entrydb\n")
+        self.write_policy(f"{self.prefix}/etc/entrydb/policy.conf", "[*]\n* = enable\n")
+        os.chown(self.prefix, STRANGER, STRANGER)
         done = subprocess.run(["another-name", "list", "--allowed", "--root", self.top, "--path", self.site[len(self.top):]], executable=privileged,
                               user=STRANGER, group=STRANGER, extra_groups=[], capture_output=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (NOT_FOUND, b""))
