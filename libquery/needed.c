@@ -184,7 +184,9 @@ static int ask_needed_by(struct needed *needed, struct slice path)
 	library.path = path.ptr;
 	needed->runpath = needed->rpath = (struct slice){0};
 	needed->origin = slice_from(path_directory(path), needed->sysroot.len);
-	if (fd >= 0 && elf_file_open(fd, &file, &own) == 0)
+	if (fd < 0 && errno_is_failure(errno))
+		error_errno(&own, errno, "it cannot be read");
+	else if (fd >= 0 && elf_file_open(fd, &file, &own) == 0)
 		elf_file_links(file, keep_run_path, needed, &own);
 	/* RUNPATH applies to this library only; RPATH, without RUNPATH, to all dependencies. */
 	if (needed->rpath.len && !needed->runpath.len)

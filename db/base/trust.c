@@ -117,21 +117,19 @@ enum trust trust_of(int fd, const struct stat *status, uid_t other)
 int trust_believe(const char *path, int fd, const struct stat *status, uid_t other,
                   struct error *error)
 {
-	switch (trust_of(fd, status, other)) {
-	case TRUST_FOREIGN:
+	enum trust trust = trust_of(fd, status, other);
+
+	if (trust == TRUST_FOREIGN)
 		return error_set(error, ERROR_PERMISSION,
 		                 "not trusted: %s belongs to user %u; make it yours or root's, "
 		                 "install it again as one of these, or delete it",
 		                 path, status->st_uid);
-	case TRUST_WRITABLE:
-		return error_set(error, ERROR_PERMISSION,
-		                 "not trusted: others may write to %s; chmod go-w it if you trust "
-		                 "what is there now",
-		                 path);
-	case TRUST_BELIEVED:
-		break;
-	}
-	return 0;
+	return trust == TRUST_BELIEVED
+	               ? 0
+	               : error_set(error, ERROR_PERMISSION,
+	                           "not trusted: others may write to %s; chmod go-w it if you "
+	                           "trust what is there now",
+	                           path);
 }
 
 int trust_check(const char *path, int fd, const struct stat *status, uid_t other,

@@ -794,25 +794,28 @@ class Loading(TrustTest):
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_a_library_beside_it(self):
-        """What the dynamic linker loads with a plugin is asked about as the plugin is."""
+        """What the dynamic linker loads with a plugin is asked about as the plugin is, by whatever way: an RPATH holds for
+        the libraries of libraries, too, from where the plugin lies."""
         info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:entry\n")
         libs = f"{self.site}/pkg.libs"
         os.makedirs(f"{self.site}/pkg")
         os.makedirs(libs)
-        for name, needs in (("deeper", []), ("helper", ["deeper"])):
-            subprocess.run(["cc", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-", "-x", "none", "-o", f"{libs}/lib{name}.so",
-                            "-Wl,--no-as-needed,-rpath,$ORIGIN", f"-Wl,-soname,lib{name}.so",
-                            *(f"{libs}/lib{each}.so" for each in needs)], input=b"int unused;", check=True)
-        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{self.site}/pkg/libplugin.so", "-Wl,--no-as-needed",
-                        f"{libs}/libhelper.so", "-Wl,-rpath,$ORIGIN/../pkg.libs"], input=b"int entry(void) { return 1; }", check=True)
         write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
-        self.assertEqual(self.load("host", "plugin"), (0, "\n"))
-        for path in (f"{libs}/libhelper.so", f"{libs}/libdeeper.so", libs):
-            os.chown(path, self.other.uid, self.other.gid)
-            code, text = self.load("host", "plugin")
-            self.assertLess(code, 0, path)
-            self.assertIn(f"{path} belongs to user {self.other.uid}", text.replace("pkg/../", ""))
-            os.chown(path, 0, 0)
+        for inner, outer in (("-z,defs", "--disable-new-dtags"), ("-rpath,$ORIGIN", "--enable-new-dtags")):
+            for name, needs in (("deeper", []), ("helper", ["deeper"])):
+                subprocess.run(["cc", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-", "-x", "none", "-o", f"{libs}/lib{name}.so",
+                                f"-Wl,--no-as-needed,{inner},-soname,lib{name}.so", *(f"{libs}/lib{each}.so" for each in needs)],
+                               input=b"int unused;", check=True)
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{self.site}/pkg/libplugin.so",
+                            f"-Wl,--no-as-needed,{outer},-rpath,$ORIGIN/../pkg.libs,-rpath-link,{libs}", f"{libs}/libhelper.so"],
+                           input=b"int entry(void) { return 1; }", check=True)
+            self.assertEqual(self.load("host", "plugin"), (0, "\n"))
+            for path in (f"{libs}/libhelper.so", f"{libs}/libdeeper.so", libs):
+                os.chown(path, self.other.uid, self.other.gid)
+                code, text = self.load("host", "plugin")
+                self.assertLess(code, 0, path)
+                self.assertIn(f"{path} belongs to user {self.other.uid}", text.replace("pkg/../", ""))
+                os.chown(path, 0, 0)
         os.chmod(f"{libs}/libdeeper.so", 0o775)
         self.assertEqual(self.load("host", "plugin")[0], 0)
         os.chown(f"{libs}/libdeeper.so", 0, self.other.gid)
@@ -823,26 +826,6 @@ class Loading(TrustTest):
         code, text = self.load("host", "plugin")
         self.assertIn("libhelper.so (of plugin) is not loaded: damaged", text)
         self.assertLess(code, 0)
-
-    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
-    def test_a_library_by_an_older_way(self):
-        """An RPATH holds for the libraries of libraries, too, from where the plugin lies."""
-        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:entry\n")
-        libs = f"{self.site}/pkg/libs"
-        os.makedirs(libs)
-        for name, needs in (("deeper", []), ("helper", ["deeper"])):
-            subprocess.run(["cc", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-", "-x", "none", "-o", f"{libs}/lib{name}.so",
-                            "-Wl,--no-as-needed", f"-Wl,-soname,lib{name}.so", *(f"{libs}/lib{each}.so" for each in needs)],
-                           input=b"int unused;", check=True)
-        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{self.site}/pkg/libplugin.so", "-Wl,--no-as-needed",
-                        f"{libs}/libhelper.so", f"-Wl,--disable-new-dtags,-rpath,$ORIGIN/libs,-rpath-link,{libs}"],
-                       input=b"int entry(void) { return 1; }", check=True)
-        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
-        self.assertEqual(self.load("host", "plugin"), (0, "\n"))
-        os.chown(f"{libs}/libdeeper.so", self.other.uid, self.other.gid)
-        code, text = self.load("host", "plugin")
-        self.assertLess(code, 0)
-        self.assertIn(f"libdeeper.so belongs to user {self.other.uid}", text)
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_where_libraries_are_looked_for(self):
