@@ -461,9 +461,13 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 
 int safe_believe_named(const char *path, struct stat *status, struct error *error)
 {
-	int code = safe_believe(path, NULL, TRUST_NO_OTHER, status, NULL);
+	struct error own = {0};
+	int code = safe_believe(path, NULL, TRUST_NO_OTHER, status, &own);
 
-	return code == 0 ? 1 : safe_believe_place(path, NULL, error);
+	if (code < 0 && code != ERROR_NOTFOUND)
+		return error_move(error, &own);
+	error_clear(&own);
+	return code == 0;
 }
 
 int safe_believe_place(const char *path, const char *sysroot, struct error *error)

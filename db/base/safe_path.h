@@ -92,7 +92,7 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 
 /*
  * The same for a file that another library opens by its name, and only for root and this user. 1;
- * 0: there is none, and other users cannot create it; or an error.
+ * 0: there is none (safe_believe_place(): can others create it?); or an error.
  */
 int safe_believe_named(const char *path, struct stat *status, struct error *error);
 

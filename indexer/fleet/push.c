@@ -250,6 +250,8 @@ static int check_files(struct error *error)
 			continue;
 		path = text_format("%s%s", files[i][0], files[i][1]);
 		code = path ? safe_believe_named(path, &status, error) : error_nomem(error);
+		if (code == 0)
+			code = safe_believe_place(path, NULL, error);
 	}
 	return code < 0 ? code : 0;
 }
