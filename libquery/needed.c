@@ -169,10 +169,7 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 	return needed->code == 0;
 }
 
-/*
- * Check the dependencies of a library. If they cannot be read here, it is refused: the dynamic
- * linker, which needs no sections, may read them.
- */
+/* Check the dependencies of a library. Refused if unreadable: the dynamic linker may read it. */
 static int ask_needed_by(struct needed *needed, struct slice path)
 {
 	struct loadable library = *needed->object;

@@ -231,8 +231,7 @@ static int read_layer(struct policy_layer *layer, struct error *error)
 	if (why.code)
 		error_set(&own, code, "cannot read the rules in %s: %s; fix or delete it",
 		          layer->path, error_text(&why));
-	/* Nothing is loaded from an environment that this user cannot enter, or whose owner a
-	 * privileged process does not trust. */
+	/* Nothing is loaded from there: it cannot be entered, or the process is privileged. */
 	if (code == ERROR_PERMISSION && is_out_of_reach)
 		code = 0;
 	if (error_is_failure(code) && layer->known) {

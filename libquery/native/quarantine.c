@@ -145,7 +145,6 @@ static int open_existing(const char *path, int *fd, struct error *error)
 
 	if (code == 0)
 		code = safe_directory_open(path, NULL, SAFE_EXISTING, fd, &own);
-
 	return code == 0 ? 1 : error_move_failure(error, &own);
 }
 
