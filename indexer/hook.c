@@ -111,9 +111,9 @@ static const char verbs[] = "add autoremove build configure del develop dist-upg
                             "remove swap sync uninstall unpack up update upgrade";
 static const char families[] = "pip tool"; /* before a verb: uv pip install */
 /* Options that take no argument in any of them: a package may follow. */
-static const char flags[] = "-U -e -q -v -vv -y --assumeyes --dev --editable --force --no-deps "
-                            "--no-index --noconfirm --pre --quiet --system --upgrade --user "
-                            "--verbose --yes";
+static const char flags[] = "-U -e -q -qq -v -vv -y --assumeyes --dev --editable --force "
+                            "--no-cache-dir --no-deps --no-index --noconfirm --pre --quiet "
+                            "--system --upgrade --user --verbose --yes";
 /* Programs whose verb is an option: dpkg -i, rpm -Uvh, pacman -Syu. */
 static const char by_option[] = "dpkg pacman rpm";
 static const char by_option_verbs[] = "FPRSUeir"; /* their first letters */
@@ -209,11 +209,12 @@ static bool is_verb(struct slice program, struct slice word)
 /*
  * Write the verb and after it each name, name==1.0, name[extra], or base name of a package file.
  * The verb is the first word that is neither an option nor an option's argument; nothing is known
- * about the words after an unknown verb (run, config).
+ * about the words after an unknown verb (run, config), or one that may be an argument (-C build).
  */
 static void put_words(FILE *stream, struct slice program, struct words words)
 {
-	bool has_verb = false, may_be_argument = false; /* of the previous option */
+	bool has_verb = false, is_doubtful = false; /* it may be an option's argument */
+	bool may_be_argument = false;               /* of the previous option */
 	const char *word;
 
 	while ((word = next_word(&words))) {
@@ -223,10 +224,10 @@ static void put_words(FILE *stream, struct slice program, struct words words)
 		may_be_argument =
 		        is_option && !text_has_word(flags, slice_of(word)) && !strchr(word, '=');
 		if (!has_verb && is_verb(program, slice_of(word)))
-			has_verb = true, may_be_argument = false;
+			has_verb = true, may_be_argument = false, is_doubtful = was_option;
 		else if (is_option || was_option)
 			continue;
-		else if (!has_verb && !text_has_word(families, slice_of(word)))
+		else if (is_doubtful || (!has_verb && !text_has_word(families, slice_of(word))))
 			return;
 		if (!slice_is_null(name))
 			fprintf(stream, " %.*s", (int)name.len, name.ptr);

@@ -135,7 +135,6 @@ static int read_file(const struct work *work, const char *name, size_t limit, ch
 	    trust_of(fd, &status, TRUST_NO_OTHER) != TRUST_BELIEVED)
 		return 0;
 	code = small_file_read_fd(fd, name, limit + 1, out, length, work->error);
-
 	return code > 0 ? *length <= limit : code;
 }
 

@@ -183,7 +183,7 @@ typedef struct entrydb_options {
 	const char *database; /* use this file instead of each environment's database */
 	const char *sysroot;  /* alternative file-system root; paths are relative to it */
 	const char *program;  /* name of the calling program, for policy rules of one program;
-	                         NULL: the name of this process */
+	                         NULL, or in a privileged process: its own name */
 	unsigned omit;        /* flags of enum entrydb_omit */
 } entrydb_options;
 

@@ -123,14 +123,11 @@ static void ask_where(struct needed *needed, struct run_paths where)
 			continue;
 		place = arena_copy(&needed->arena, place, &failed);
 		name_map_put(&needed->places, place, 0, &failed);
-		needed->code =
-		        failed ? error_nomem(&own)
-		               : safe_believe_place(place.ptr, needed->object->sysroot, &own);
-		if (needed->code < 0)
-			error_set(needed->error, needed->code, "%s (of %s) is not loaded: %s",
-			          needed->object->path, needed->object->distribution,
-			          error_text(&own));
-		error_clear(&own);
+		if (failed)
+			error_nomem(&own);
+		else
+			safe_believe_place(place.ptr, needed->object->sysroot, &own);
+		needed->code = loader_refuse(needed->object, &own, needed->error);
 	}
 }
 
@@ -158,11 +155,10 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 	if (what < ELF_NEEDED || what > ELF_FILTER)
 		return true;
 	if (memchr(name.ptr, '/', name.len)) {
-		if (linkage_expand(name, needed->origin, text, &path) &&
+		ask_where(needed, (struct run_paths){path_directory(name), needed->origin});
+		if (needed->code == 0 && linkage_expand(name, needed->origin, text, &path) &&
 		    reach(needed, path, reached, &path))
 			needed->code = ask_about(needed, path);
-		else
-			ask_where(needed, (struct run_paths){path_directory(name), needed->origin});
 	} else if (needed->runpath.len) {
 		ask_in(needed, (struct run_paths){needed->runpath, needed->origin}, name);
 	} else {
@@ -173,17 +169,21 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 	return needed->code == 0;
 }
 
-/* Check the dependencies of a library. Other files are ignored: the dynamic linker rejects them. */
+/* Check the dependencies of a library. Refused if unreadable: the dynamic linker may read it. */
 static int ask_needed_by(struct needed *needed, struct slice path)
 {
+	struct loadable library = *needed->object;
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path.ptr, 0);
 	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
 	struct error own = {0};
 	bool failed = false;
 
+	library.path = path.ptr;
 	needed->runpath = needed->rpath = (struct slice){0};
 	needed->origin = slice_from(path_directory(path), needed->sysroot.len);
-	if (fd >= 0 && elf_file_open(fd, &file, &own) == 0)
+	if (fd < 0 && errno_is_failure(errno))
+		error_errno(&own, errno, "it cannot be read");
+	else if (fd >= 0 && elf_file_open(fd, &file, &own) == 0)
 		elf_file_links(file, keep_run_path, needed, &own);
 	/* RUNPATH applies to this library only; RPATH, without RUNPATH, to all dependencies. */
 	if (needed->rpath.len && !needed->runpath.len)
@@ -196,7 +196,7 @@ static int ask_needed_by(struct needed *needed, struct slice path)
 	if (needed->code == 0 && file && own.code == 0)
 		elf_file_links(file, ask_name, needed, &own);
 	if (needed->code == 0)
-		needed->code = error_move_failure(needed->error, &own);
+		needed->code = loader_refuse(&library, &own, needed->error);
 	error_clear(&own);
 	return needed->code;
 }

@@ -52,11 +52,11 @@ static int copy_path(const char *path, char **out, struct error *error)
 	return 0;
 }
 
-/* In a privileged process, the name of its executable: the user controls argv[0]. */
+/* In a privileged process, the name of its executable: the user controls argv and sys.argv. */
 static int copy_program(struct entrydb *db, const char *given, struct error *error)
 {
 	CLEANUP(cleanup_free)
-	char *path = given || !trust_is_privileged() ? NULL : realpath("/proc/self/exe", NULL);
+	char *path = trust_is_privileged() ? realpath("/proc/self/exe", NULL) : NULL;
 
 	if (path)
 		given = strrchr(path, '/') + 1;

@@ -190,13 +190,12 @@ static int list_layers(struct entrydb *db)
 {
 	struct policy *policy = &db->policy;
 	const char *sysroot = db->sysroot ? db->sysroot : "";
-	bool is_privileged = trust_is_privileged();
 	char *user = NULL;
-	int code = is_privileged || db->sysroot ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
+	int code = db->sysroot ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
 
 	if (code == 0 && user)
 		code = add_layer(policy, user, NULL, NULL);
-	for (size_t i = 0; code == 0 && !is_privileged && i < db->entry_count; i++)
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
 		code = add_environment(policy, db->entries[i].spelled, sysroot);
 	if (code == 0)
 		code = add_layer(policy, layout_policy(sysroot, SLICE("")), NULL, NULL);
@@ -215,7 +214,9 @@ static int read_layer(struct policy_layer *layer, struct error *error)
 {
 	struct stat status;
 	bool is_there = layer->place && file_status(AT_FDCWD, layer->place, &status, NULL) > 0;
-	bool is_out_of_reach = layer->place && !is_there && errno == EACCES;
+	bool is_out_of_reach =
+	        layer->place &&
+	        (is_there ? !trust_owner(status.st_uid, status.st_uid) : errno == EACCES);
 	struct policy_rules rules = {0};
 	CLEANUP(cleanup_free) char *text = NULL;
 	CLEANUP(error_clear) struct error own = {0};
@@ -230,7 +231,7 @@ static int read_layer(struct policy_layer *layer, struct error *error)
 	if (why.code)
 		error_set(&own, code, "cannot read the rules in %s: %s; fix or delete it",
 		          layer->path, error_text(&why));
-	/* Nothing can be loaded from an environment that this user cannot enter. */
+	/* Nothing is loaded from there: it cannot be entered, or the process is privileged. */
 	if (code == ERROR_PERMISSION && is_out_of_reach)
 		code = 0;
 	if (error_is_failure(code) && layer->known) {

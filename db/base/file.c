@@ -216,7 +216,7 @@ int file_open_for(mode_t readers, int directory, const char *name)
 		return file_open(directory, name, 0);
 	errno = ELOOP;
 	if (directory != AT_FDCWD)
-		fd = safe_publish_open_in(directory, name, &search);
+		fd = safe_publish_open_in(directory, name, file_sysroot() != NULL, &search);
 	if (fd < 0 && errno == ELOOP) {
 		fd = open_by_path(directory, name, &search);
 		search |= ~reach; /* which leads from above what is published, too */

@@ -415,7 +415,7 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 	return -1;
 }
 
-int safe_publish_open_in(int directory, const char *name, mode_t *search)
+int safe_publish_open_in(int directory, const char *name, bool may_be_device, mode_t *search)
 {
 	CLEANUP(cleanup_close) int above = -1;
 	struct stat status;
@@ -438,7 +438,7 @@ int safe_publish_open_in(int directory, const char *name, mode_t *search)
 		*search &= (trust_everybody(fd, &status) & 0111) << 2;
 	}
 	directory = above < 0 ? directory : above;
-	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (may_be_device && fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    safe_is_device(&status)) {
 		errno = ENXIO;
 		return -1;
@@ -478,12 +478,12 @@ int safe_believe_place(const char *path, const char *sysroot, struct error *erro
 
 	walk.rule = RULE_BELIEVE;
 	code = walk_path(&walk, path, sysroot, &own);
-	if (code == 0 || walk.refused || code == ERROR_NOMEM)
+	if (walk.refused || error_is_failure(code))
 		return error_move(error, &own);
 	error_clear(&own);
-	/* It does not exist, or not for us: can another user create it? */
+	/* In a sticky directory others cannot replace files, but create them. */
 	return walk.status.st_mode & (S_IWGRP | S_IWOTH) && walk.status.st_mode & S_ISVTX
-	               ? error_set(error, ERROR_PERMISSION, "others can make %s in %s", path,
+	               ? error_set(error, ERROR_PERMISSION, "others can make files in %s",
 	                           name_of(&walk))
 	               : 0;
 }

@@ -92,13 +92,13 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 
 /*
  * The same for a file that another library opens by its name, and only for root and this user. 1;
- * 0: there is none; or an error.
+ * 0: there is none (safe_believe_place(): can others create it?); or an error.
  */
 int safe_believe_named(const char *path, struct stat *status, struct error *error);
 
 /*
  * The same for a directory that the dynamic linker searches, existing or not: other users must not
- * be able to create files in it.
+ * be able to create files in it, as they can in /tmp.
  */
 int safe_believe_place(const char *path, const char *sysroot, struct error *error);
 
@@ -111,9 +111,10 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search);
 
 /*
  * The same for @name in @directory, with the way from there; -1 and ELOOP if it leads or may lead
- * out of @directory: for links, ".." and absolute paths.
+ * out of @directory: for links, ".." and absolute paths. @may_be_device: look first, and do not
+ * open one (ENXIO).
  */
-int safe_publish_open_in(int directory, const char *name, mode_t *search);
+int safe_publish_open_in(int directory, const char *name, bool may_be_device, mode_t *search);
 
 enum safe_create {
 	SAFE_EXISTING, /* ERROR_NOTFOUND if it does not exist */

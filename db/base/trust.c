@@ -64,18 +64,6 @@ bool trust_owner(uid_t uid, uid_t other)
 	return uid == geteuid() || (uid == other && other != TRUST_NO_OTHER);
 }
 
-static bool is_writable(const char *path, const struct stat *status)
-{
-	if (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX))
-		return false;
-	if (status->st_mode & S_IWOTH)
-		return true;
-	/* If unknown, assume that there is a list. */
-	return (status->st_mode & S_IWGRP) &&
-	       (status->st_gid != status->st_uid || getxattr(path, ACL, NULL, 0) >= 0 ||
-	        (errno != ENODATA && errno != ENOTSUP));
-}
-
 /* As getxattr(). With O_PATH, fgetxattr() does not work: without /proc, directories are opened
  * anew, and lists of files are unknown. */
 static ssize_t read_list(int fd, void *list, size_t size)
@@ -107,48 +95,41 @@ mode_t trust_everybody(int fd, const struct stat *status)
 	return (mode & ~(mode_t)077) | all << 3 | all;
 }
 
-/* With O_PATH, fgetxattr() does not work. */
 bool trust_is_writable(int fd, const struct stat *status)
 {
-	char path[FILE_FD_PATH_ROOM];
-
-	file_fd_path(path, fd);
-	return is_writable(path, status);
+	if (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX))
+		return false;
+	if (status->st_mode & S_IWOTH)
+		return true;
+	/* If unknown, assume that there is a list. */
+	return (status->st_mode & S_IWGRP) &&
+	       (status->st_gid != status->st_uid || read_list(fd, NULL, 0) >= 0 ||
+	        (errno != ENODATA && errno != ENOTSUP));
 }
 
 enum trust trust_of(int fd, const struct stat *status, uid_t other)
 {
-	char path[FILE_FD_PATH_ROOM];
-
-	file_fd_path(path, fd);
-	return trust_of_path(path, status, other);
-}
-
-enum trust trust_of_path(const char *path, const struct stat *status, uid_t other)
-{
 	if (!trust_owner(status->st_uid, other))
 		return TRUST_FOREIGN;
-	return is_writable(path, status) ? TRUST_WRITABLE : TRUST_BELIEVED;
+	return trust_is_writable(fd, status) ? TRUST_WRITABLE : TRUST_BELIEVED;
 }
 
 int trust_believe(const char *path, int fd, const struct stat *status, uid_t other,
                   struct error *error)
 {
-	switch (trust_of(fd, status, other)) {
-	case TRUST_FOREIGN:
+	enum trust trust = trust_of(fd, status, other);
+
+	if (trust == TRUST_FOREIGN)
 		return error_set(error, ERROR_PERMISSION,
 		                 "not trusted: %s belongs to user %u; make it yours or root's, "
 		                 "install it again as one of these, or delete it",
 		                 path, status->st_uid);
-	case TRUST_WRITABLE:
-		return error_set(error, ERROR_PERMISSION,
-		                 "not trusted: others may write to %s; chmod go-w it if you trust "
-		                 "what is there now",
-		                 path);
-	case TRUST_BELIEVED:
-		break;
-	}
-	return 0;
+	return trust == TRUST_BELIEVED
+	               ? 0
+	               : error_set(error, ERROR_PERMISSION,
+	                           "not trusted: others may write to %s; chmod go-w it if you "
+	                           "trust what is there now",
+	                           path);
 }
 
 int trust_check(const char *path, int fd, const struct stat *status, uid_t other,

@@ -31,12 +31,12 @@ void files_look(const struct site *site, int64_t distribution, struct slice file
 	CLEANUP(cleanup_free)
 	char *path = collect_path(site->collect, "%s%s%.*s", is_whole ? "" : site->path,
 	                          is_whole ? "" : "/", SLICE_ARGS(file));
+	CLEANUP(cleanup_close) int fd = path ? file_open(AT_FDCWD, path, O_PATH) : -1;
 	CLEANUP(cleanup_free) char *what = NULL;
 	struct stat status;
 
-	if (collect_status(site->collect, path, &status))
-		what = files_complaint(site->collect, trust_of_path(path, &status, site->owner),
-		                       &status);
+	if (collect_status(site->collect, path, &status) && fd >= 0 && fstat(fd, &status) == 0)
+		what = files_complaint(site->collect, trust_of(fd, &status, site->owner), &status);
 	if (what)
 		site_complain(site, "writable-by-others", distribution, file, what);
 }

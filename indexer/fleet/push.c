@@ -243,13 +243,15 @@ static int check_files(struct error *error)
 	int code = 0;
 
 	for (size_t i = 0; code >= 0 && i < sizeof(files) / sizeof(*files); i++) {
-		bool is_set = files[i][0] && *files[i][0];
-		CLEANUP(cleanup_free)
-		char *path = is_set ? text_format("%s%s", files[i][0], files[i][1]) : NULL;
+		CLEANUP(cleanup_free) char *path = NULL;
 		struct stat status;
 
-		if (is_set)
-			code = path ? safe_believe_named(path, &status, error) : error_nomem(error);
+		if (!files[i][0] || !*files[i][0])
+			continue;
+		path = text_format("%s%s", files[i][0], files[i][1]);
+		code = path ? safe_believe_named(path, &status, error) : error_nomem(error);
+		if (code == 0)
+			code = safe_believe_place(path, NULL, error);
 	}
 	return code < 0 ? code : 0;
 }

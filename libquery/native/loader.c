@@ -15,19 +15,26 @@
 #include "db/base/safe_path.h"
 #include "db/base/trust.h"
 
+int loader_refuse(const struct loadable *object, struct error *why, struct error *error)
+{
+	int code = why->code;
+
+	if (code < 0)
+		error_set(error, code, "%s (of %s) is not loaded: %s", object->path,
+		          object->distribution, error_text(why));
+	error_clear(why);
+	return code;
+}
+
 int loader_check(const struct loadable *object, struct error *error)
 {
 	struct error own = {0};
 	struct stat status;
-	int code = safe_believe(object->path, object->sysroot, TRUST_NO_OTHER, &status, &own);
 
-	if (code == 0 && !S_ISREG(status.st_mode))
-		code = error_set(&own, ERROR_FORMAT, "it is not a file");
-	if (code < 0)
-		error_set(error, code, "%s (of %s) is not loaded: %s", object->path,
-		          object->distribution, error_text(&own));
-	error_clear(&own);
-	return code;
+	if (safe_believe(object->path, object->sysroot, TRUST_NO_OTHER, &status, &own) == 0 &&
+	    !S_ISREG(status.st_mode))
+		error_set(&own, ERROR_FORMAT, "it is not a file");
+	return loader_refuse(object, &own, error);
 }
 
 int loader_code_of(const char *reason)

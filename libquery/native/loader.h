@@ -28,6 +28,9 @@ struct loadable {
  */
 int loader_check(const struct loadable *object, struct error *error);
 
+/* Report a reason not to load the object, if @why has one, and clear it. Returns its code, or 0. */
+int loader_refuse(const struct loadable *object, struct error *why, struct error *error);
+
 /*
  * Open the object and store the address of @symbol, never NULL, in *out. Undefined symbols are
  * resolved at once unless @lazy; its own symbols are not visible to others (RTLD_LOCAL). It stays

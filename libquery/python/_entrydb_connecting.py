@@ -243,7 +243,7 @@ def refresh(find, pid):
     """Start the update, except in a child of fork() or if pip's hook does it. Ignores all errors."""
     try:
         found = not exit_is_watched and find()
-        if found and pid == posix.getpid():
+        if found and pid == posix.getpid() and not itself.part.__globals__["is_privileged"]():
             submodule("_refresh").start(found)
     except Exception:
         pass

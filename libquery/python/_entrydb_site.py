@@ -52,11 +52,21 @@ def part(name):
     return found
 
 
+def is_privileged():
+    """As trust_is_privileged() in db/base/trust.c: is the environment another user's?"""
+    try:
+        with open("/proc/self/auxv", "rb") as file:
+            words = memoryview(file.read()).cast("L")
+    except OSError:  # such a process may not even read its own
+        return True
+    return (23, 1) in zip(words[::2], words[1::2]) or len({*os.getresuid()}) * len({*os.getresgid()}) > 1  # AT_SECURE
+
+
 def start(refreshes=False):
     """Patch the finders, including those of directories added to sys.path since the last call; not
     those with another loader. ENTRYDB=0 in the environment disables it. refreshes: update stale
     databases at exit."""
-    if os.environ.get("ENTRYDB") == "0":
+    if os.environ.get("ENTRYDB") == "0" and not is_privileged():
         return
     kept["refreshes"] = refreshes
     for entry in (LIBRARY, *sys.path):

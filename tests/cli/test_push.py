@@ -398,6 +398,8 @@ class Secrets(Fleet):
             self.assertIn(f"{path} belongs to user {support.STRANGER}", reply.err)
             os.chown(path, 0, 0)
         self.assertIn("nowhere.invalid", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
+        os.chmod(self.home, 0o1777)  # for .pgpass, which does not exist yet
+        self.assertIn("others can make files in", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
 
     def test_words_of_the_process(self):
         with socket.socket() as silent:  # takes connections, and says nothing

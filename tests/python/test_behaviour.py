@@ -553,9 +553,9 @@ class BehaviourTest(ScriptTest):
 
     def test_on_and_off(self):
         self.each_python("""
-            function, getter = metadata.entry_points, vars(metadata.Distribution)["entry_points"]
+            function, getter, path = metadata.entry_points, vars(metadata.Distribution)["entry_points"], sys.path[:]
             entrydb.accelerate()
-            assert metadata.entry_points is function
+            assert metadata.entry_points is function and sys.path == path
             import _entrydb_site as site
             assert (".py", site.entrydb_loader) in sys.path_importer_cache[site.LIBRARY]._loaders
             check()

@@ -3,6 +3,7 @@ whatever path the answer is computed; without a policy nothing changes.
 """
 
 import os
+import shutil
 import subprocess
 import textwrap
 import unittest
@@ -17,6 +18,8 @@ setUpModule = package.require
 PRELUDE = """
 import os, sys, warnings
 sys.argv = ["/usr/bin/host"]
+group = os.getegid()
+os.setresgid(group, group, group)
 sys.path.insert(0, os.environ["SITE"])
 import _entrydb_site
 _entrydb_site.start()
@@ -42,13 +45,19 @@ ALLOWED = "[('g', 'good')]"
 class PolicyTest(unittest.TestCase):
     maxDiff = None
 
-    def each_python(self, script, rules="", indexed=True, **variables):
+    def each_python(self, script, rules="", indexed=True, privileged=False, **variables):
         for interpreter in reference.one_per_minor(reference.interpreters()):
             with self.subTest(python=interpreter.version):
-                self.run_script(interpreter, PRELUDE + textwrap.dedent(script), rules, indexed, variables)
+                self.run_script(interpreter, PRELUDE + textwrap.dedent(script), rules, indexed, privileged, variables)
 
-    def run_script(self, interpreter, script, rules, indexed, variables):
+    def run_script(self, interpreter, script, rules, indexed, privileged, variables):
         top = make_directory(self)
+        program = interpreter.executable
+        if privileged:
+            program = shutil.copy(os.path.realpath(program), f"{top}/host")
+            os.chown(program, 0, 1)
+            os.chmod(program, 0o2755)
+            variables["PYTHONHOME"] = os.path.dirname(os.path.dirname(os.path.realpath(interpreter.executable)))
         prefix = f"{top}/venv"
         site = f"{prefix}/lib/python{interpreter.rules}/site-packages"
         for name in ("bad", "good"):
@@ -59,7 +68,7 @@ class PolicyTest(unittest.TestCase):
             subprocess.run([package.program(), "--quiet", "update", prefix], check=True, env=env)
         os.makedirs(f"{prefix}/etc/entrydb")
         support.write(env["FILE"], rules)
-        done = subprocess.run([interpreter.executable, "-W", "error::RuntimeWarning", "-c", script], env=env,
+        done = subprocess.run([program, "-W", "error::RuntimeWarning", "-c", script], env=env,
                               cwd=top, text=True, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=SECONDS_ALLOWED)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -91,6 +100,15 @@ class PolicyTest(unittest.TestCase):
     def test_a_distribution_and_a_program(self):
         self.each_python(f"assert ask(group='g') == {ALLOWED}", "[*]\n* = disable distribution=BAD program=host\n")
         self.each_python(f"assert ask(group='g') == {EVERYTHING}", "[*]\n* = disable program=other\n")
+
+    @unittest.skipUnless(support.IS_ROOT, "only root can make a set-gid program of another group")
+    def test_more_rights_than_the_user(self):
+        """The user's variables and words do not count."""
+        self.each_python(f"""
+            assert group == 1, "set-gid programs are not honoured here"
+            sys.argv = ["other"]
+            assert ask(group='g') == {ALLOWED}
+        """, "[g]\nbad = disable program=host\n", privileged=True, ENTRYDB="0")
 
     def test_the_program_of_a_package(self):
         """The program of `python -m PACKAGE` is named PACKAGE."""

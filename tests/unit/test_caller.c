@@ -68,6 +68,7 @@ static void test_other_verbs(void **state)
 	CHECK("poetry\0config\0http-basic.x\0up\0hunter2", "poetry");
 	CHECK("conda\0run\0-n\0env\0mysql\0up\0hunter2", "conda");
 	CHECK("uv\0publish\0-u\0add\0-p\0hunter2", "uv");
+	CHECK("poetry\0-C\0build\0run\0deploy\0hunter2", "poetry build");
 	CHECK("rpm\0-K\0hunter2", "rpm");
 	CHECK("rpm\0-D\0_pass\0hunter2", "rpm");
 }

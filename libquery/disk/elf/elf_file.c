@@ -352,8 +352,12 @@ int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, st
 		Elf_Data *data = find_data(file->elf, sections[i], &header);
 
 		links.strings = find_strings(file->elf, &header);
-		if (!data || slice_is_null(links.strings))
+		if (!data || slice_is_null(links.strings)) {
+			/* The dynamic linker needs no sections, and would still find its own. */
+			if (sections[i] == SHT_DYNAMIC)
+				return check_system(damaged(error), error);
 			continue;
+		}
 		if (header.sh_type == SHT_DYNAMIC)
 			report_dynamic(&links, data);
 		else if (header.sh_type == SHT_GNU_verneed)

@@ -36,7 +36,7 @@ def _site():
     """Return the module _entrydb_site beside this package, even if sys.path has changed."""
     import sys
     home = __path__[0].rpartition("/")[0]
-    sys.path.append(home)
+    sys.path.insert(0, home)  # remove() removes the first
     try:
         import _entrydb_site
     finally:

@@ -23,11 +23,9 @@ def start(found):
 
 
 def _may(file):
-    """Return True if the user owns the file, the process is not set-uid, and only the user and root can
-    write to the directories above."""
+    """Return True if the user owns the file, and only the user and root can write to the directories above."""
     user = os.geteuid()
-    return os.stat(file).st_uid == user == os.getuid() \
-        and all(_is_safe(each, user) for each in _program.directories_above(file))
+    return os.stat(file).st_uid == user and all(_is_safe(each, user) for each in _program.directories_above(file))
 
 
 def _is_safe(directory, user):
