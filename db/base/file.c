@@ -35,7 +35,9 @@ void file_set_sysroot(const struct file_sysroot *sysroot)
 
 int file_sysroot_open(const char *path, struct file_sysroot *out)
 {
-	int fd = file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+	int fd = geteuid() == 0 && !file_sysroot()
+	                 ? safe_top_open(path)
+	                 : file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 	char *real = fd < 0 ? NULL : file_real_path(fd);
 
 	*out = (struct file_sysroot){fd, path, real ? real : strdup(path)};
@@ -64,26 +66,27 @@ static const char *below(const char *path, const char *top)
 /*
  * Does @name in @directory lie below the sysroot? Then *inside is its path from *top, malloc'd, or
  * NULL if out of memory. If the path of @directory is unknown, as without /proc or above PATH_MAX,
- * no link leads out of @directory.
+ * or elsewhere, since another user has renamed it, no link leads out of @directory.
  */
 static bool is_below(int directory, const char *name, int *top, char **inside)
 {
-	CLEANUP(cleanup_free) char *real = NULL;
 	const struct file_sysroot *sysroot = file_sysroot();
+	const bool is_path = name[0] == '/';
+	CLEANUP(cleanup_free) char *above = NULL;
+	CLEANUP(cleanup_free) char *path = NULL;
 	const char *rest = NULL;
 
-	*top = sysroot ? sysroot->fd : -1;
-	if (!sysroot || (directory == AT_FDCWD && name[0] != '/'))
+	if (!sysroot || (directory == AT_FDCWD && !is_path))
 		return false;
-	if (name[0] != '/' && (!sysroot->real || !(real = file_real_path(directory)))) {
-		*top = directory;
-		*inside = strdup(name);
-		return true;
-	}
-	rest = real ? below(real, sysroot->real) : below(name, sysroot->given);
-	if (rest)
-		*inside = text_format(".%s%s%s", rest, real ? "/" : "", real ? name : "");
-	return rest;
+	above = is_path ? NULL : file_real_path(directory);
+	path = above ? text_format("%s/%s", above, name) : NULL;
+	if (sysroot->real && (path || is_path))
+		rest = below(path ? path : name, sysroot->real);
+	if (!rest && is_path)
+		rest = below(name, sysroot->given);
+	*top = rest ? sysroot->fd : directory;
+	*inside = rest ? text_format(".%s", rest) : strdup(name);
+	return rest || !is_path;
 }
 
 static int open_how(int directory, const char *name, int flags, uint64_t resolve)
@@ -110,7 +113,6 @@ static int resolve_below(int top, const char *inside, int flags)
 {
 	const struct file_sysroot *sysroot = file_sysroot();
 	const bool is_sysroot = top == sysroot->fd;
-	CLEANUP(cleanup_free) char *path = NULL;
 	int fd;
 
 	errno = inside ? ENOENT : ENOMEM;
@@ -122,8 +124,7 @@ static int resolve_below(int top, const char *inside, int flags)
 		errno = errno == EXDEV ? ELOOP : errno;
 		return fd;
 	}
-	path = text_format("%s/%s", sysroot->real, inside);
-	return path ? safe_look_open(path, sysroot->real, flags) : -1;
+	return safe_look_open(top, inside, flags);
 }
 
 static int status_below(int top, const char *inside, struct stat *status)
@@ -133,17 +134,18 @@ static int status_below(int top, const char *inside, struct stat *status)
 	return fd < 0 ? -1 : fstat(fd, status);
 }
 
-/* Who made the tree may have been able to make devices: an image that is mounted, for instance. */
+/*
+ * Who made the tree may have been able to make devices: an image that is mounted, for instance. So
+ * the path is resolved first, and only without /proc once more.
+ */
 static int open_below(int top, const char *inside, int flags)
 {
-	struct stat status;
+	CLEANUP(cleanup_close)
+	int fd = resolve_below(top, inside, O_PATH | (flags & (O_DIRECTORY | O_NOFOLLOW)));
+	int opened = fd < 0 ? -1 : safe_reopen(fd, flags);
 
-	if (!(flags & (O_PATH | O_DIRECTORY)) && status_below(top, inside, &status) == 0 &&
-	    safe_is_device(&status)) {
-		errno = ENXIO;
-		return -1;
-	}
-	return resolve_below(top, inside, flags);
+	return fd >= 0 && opened < 0 && errno == ENOENT ? resolve_below(top, inside, flags)
+	                                                : opened;
 }
 
 int file_open_without_links(int directory, const char *name, int flags)
@@ -186,10 +188,10 @@ int file_open(int directory, const char *name, int flags)
 	if (fd >= 0 || errno != ELOOP)
 		return fd;
 	if (directory == AT_FDCWD || name[0] == '/')
-		return safe_look_open(name, NULL, flags);
+		return safe_look_open(-1, name, flags);
 	above = file_real_path(directory);
 	path = above ? text_format("%s/%s", above, name) : NULL;
-	return path ? safe_look_open(path, NULL, flags) : -1;
+	return path ? safe_look_open(-1, path, flags) : -1;
 }
 
 /* By the whole path: links may lead anywhere. */
@@ -238,6 +240,15 @@ int file_status(int directory, const char *path, struct stat *status, struct err
 	                                              : fstatat(directory, path, status, 0)) == 0)
 		return 1;
 	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
+}
+
+bool file_can_list(const char *path)
+{
+	CLEANUP(cleanup_free) char *inside = text_format("%s/.", path);
+	CLEANUP(cleanup_close)
+	int fd = inside ? file_open(AT_FDCWD, inside, O_DIRECTORY) : -1;
+
+	return fd >= 0;
 }
 
 ssize_t file_read(int fd, void *to, size_t size)

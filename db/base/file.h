@@ -60,6 +60,9 @@ int file_open_for(mode_t readers, int directory, const char *name);
  */
 int file_status(int directory, const char *path, struct stat *status, struct error *error);
 
+/* Can the directory be listed, and searched? Else errno says why. */
+bool file_can_list(const char *path);
+
 /* Read up to @size bytes, fewer only at the end of the file; -1 on failure. */
 ssize_t file_read(int fd, void *to, size_t size);
 

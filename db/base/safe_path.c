@@ -360,27 +360,30 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out, 
 	return 0;
 }
 
-/* The descriptor of the walk is O_PATH: open the file for reading. */
-static int reopen(const struct walk *walk, int flags)
+int safe_reopen(int fd, int flags)
 {
 	char name[FILE_FD_PATH_ROOM];
+	struct stat status;
 
 	if (flags & O_PATH)
-		return fcntl(walk->fd, F_DUPFD_CLOEXEC, 0);
-	if (S_ISDIR(walk->status.st_mode))
-		return (int)TEMP_FAILURE_RETRY(openat(walk->fd, ".", flags));
-	file_fd_path(name, walk->fd);
+		return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fstat(fd, &status) != 0)
+		return -1;
+	if (S_ISDIR(status.st_mode))
+		return (int)TEMP_FAILURE_RETRY(openat(fd, ".", flags));
+	errno = ENXIO;
+	if (safe_is_device(&status))
+		return -1;
+	file_fd_path(name, fd);
 	return (int)TEMP_FAILURE_RETRY(open(name, flags & ~O_NOFOLLOW));
 }
 
 /* 0, or an errno. */
-static int judge_look(const struct walk *walk, const char *sysroot)
+static int judge_look(const struct walk *walk)
 {
 	const struct stat *status = &walk->status;
 
-	if (safe_is_device(status))
-		return ENXIO;
-	if (sysroot || walk->leader == 0)
+	if (walk->leader == 0)
 		return 0;
 	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode))
 		return ENXIO;
@@ -389,16 +392,32 @@ static int judge_look(const struct walk *walk, const char *sysroot)
 	               : EACCES;
 }
 
-int safe_look_open(const char *path, const char *sysroot, int flags)
+int safe_look_open(int top, const char *path, int flags)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 
 	walk.rule = RULE_LOOK;
 	walk.keep_last = flags & O_NOFOLLOW;
-	if (walk_path(&walk, path, sysroot, NULL) < 0)
+	walk.fd = top < 0 ? -1 : fcntl(top, F_DUPFD_CLOEXEC, 0);
+	walk.done = top < 0 ? NULL : strdup("");
+	if (walk.done ? anchor_here(&walk, path, NULL) < 0 || walk_on(&walk, NULL) < 0
+	              : walk_path(&walk, path, NULL, NULL) < 0)
 		return -1;
-	errno = judge_look(&walk, sysroot);
-	return errno ? -1 : reopen(&walk, flags);
+	errno = top < 0 ? judge_look(&walk) : 0;
+	return errno ? -1 : safe_reopen(walk.fd, flags);
+}
+
+int safe_top_open(const char *path)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+
+	walk.rule = RULE_LOOK;
+	if (walk_path(&walk, path, NULL, NULL) < 0)
+		return -1;
+	errno = !S_ISDIR(walk.status.st_mode)                           ? ENOTDIR
+	        : walk.leader == 0 || walk.leader == walk.status.st_uid ? 0
+	                                                                : EACCES;
+	return errno ? -1 : take_fd(&walk.fd);
 }
 
 int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
@@ -409,7 +428,7 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 	*search = walk.search;
 	if (code == 0 && !walk.foreign &&
 	    (S_ISREG(walk.status.st_mode) || S_ISDIR(walk.status.st_mode)))
-		return reopen(&walk, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		return safe_reopen(walk.fd, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (!error_is_failure(code)) /* else errno says more */
 		errno = code == ERROR_NOTFOUND ? ENOENT : EACCES;
 	return -1;

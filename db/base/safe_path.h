@@ -77,10 +77,19 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out,
 /*
  * open() for reading files of other users: if links of a user other than root were followed, the
  * file must belong to that user or be readable by everyone; else EACCES. Devices are never opened,
- * and behind such links only regular files and directories: else ENXIO. @sysroot: NULL, or a prefix
- * of @path that links cannot leave; below it every link may be followed. -1 and errno on failure.
+ * and behind such links only regular files and directories: else ENXIO. @top: -1, or the directory
+ * that stands for "/", below which every link may be followed. -1 and errno on failure.
  */
-int safe_look_open(const char *path, const char *sysroot, int flags);
+int safe_look_open(int top, const char *path, int flags);
+
+/* Open (O_PATH) such a directory: behind links of another user, it must belong to that user. */
+int safe_top_open(const char *path);
+
+/*
+ * Open for reading what is open as @fd (O_PATH); ENXIO for a device. ENOENT for files without
+ * /proc.
+ */
+int safe_reopen(int fd, int flags);
 
 /*
  * May the file at @path be trusted? *status is set to its status. @sysroot: a prefix of @path, or

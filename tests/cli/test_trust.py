@@ -559,6 +559,21 @@ class Looking(TrustTest):
         reply = self.run_program("list", "--fresh", "trust", "--path", self.site)
         self.assertNotIn("swordfish", reply.out)
 
+    def test_a_link_to_a_root(self):
+        """Below a root every link is followed: so a link of another user leads only to a root of that user."""
+        inside = "usr/lib/python3/dist-packages"
+        add_distribution(f"{self.mine}/{inside}", "outer", text="[secret]\nword = is:swordfish\n")
+        info = add_distribution(self.site, "alpha")
+        os.unlink(f"{info}/entry_points.txt")
+        os.symlink(self.secret, f"{info}/entry_points.txt")
+        add_distribution(self.site, "beta")
+        for target, site, status in ((self.mine, f"/{inside}", COULD_NOT), ("/", self.site, COULD_NOT), (".", self.site[len(self.prefix):], DONE)):
+            os.symlink(target, f"{self.prefix}/image")
+            self.other.own(self.prefix)
+            reply = self.run_program("list", "--root", f"{self.prefix}/image", "--path", site, status=status)
+            self.assertNotIn("swordfish", reply.out)
+            os.unlink(f"{self.prefix}/image")
+
     def test_a_link_to_private_archives(self):
         """Not even their names are listed."""
         os.chmod(self.mine, 0o700)
