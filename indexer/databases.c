@@ -352,7 +352,7 @@ static int check_access(const char *prefix, const char *sysroot, struct error *e
 
 		if (!place)
 			return error_nomem(error);
-		if (faccessat(AT_FDCWD, place, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES)
+		if (file_can_list(place) || errno != EACCES)
 			continue;
 		return i == 0 ? 0 : error_errno(error, errno, "%s", place);
 	}

@@ -396,6 +396,12 @@ class Publishing(TrustTest):
         os.symlink("/mod.py", f"{image}/venv/{SITE}/mod.py")
         found = self.run_program("audit", "--json", "--root", image, "/venv").objects
         self.assertIn("module-outside", [one["rule"] for one in found])
+        os.chmod(self.top, 0o755)
+        os.chmod(self.mine, 0o700)
+        os.makedirs(f"{image}/srv")
+        os.symlink(self.mine, f"{image}/srv/lib")
+        reply = self.run_program("verify", "--root", image, "/srv", user=self.other.uid, status=COULD_NOT)
+        self.assertNotIn("denied", reply.err)  # which would say that it exists
         os.symlink("/venv", f"{image}/linked")
         self.run_program("audit", "--root", image, "/linked", status=NOT_FOUND)
         self.run_program("disable", "--root", image, "--prefix", "/linked", "g", status=DONE)
