@@ -187,8 +187,8 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 
 	if (code < 0)
 		return code;
-	walk->refused = !judge_link(walk, link);
-	if (walk->refused)
+	walk->refused = walk->rule != RULE_LOOK;
+	if (!judge_link(walk, link))
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s is a symbolic link that others may have made: it is not "
 		                 "followed",
@@ -207,6 +207,7 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 		return enter(walk, openat(walk->fd, name, O_PATH | O_CLOEXEC),
 		             text_format("%s/%s", walk->done, name), error);
 	}
+	walk->refused = false;
 	len = readlinkat(fd, "", target, sizeof(target));
 	if (len < 0)
 		return error_errno(error, errno, "%s/%s", walk->done, name);
@@ -497,12 +498,11 @@ int safe_believe_place(const char *path, const char *sysroot, struct error *erro
 
 	walk.rule = RULE_BELIEVE;
 	code = walk_path(&walk, path, sysroot, &own);
-	if (code == 0 || walk.refused || code == ERROR_NOMEM)
+	if (walk.refused || code == ERROR_NOMEM)
 		return error_move(error, &own);
-	error_clear(&own);
-	/* It does not exist, or not for us: can another user create it? */
+	error_clear(&own); /* it does not exist, or not for us */
 	return walk.status.st_mode & (S_IWGRP | S_IWOTH) && walk.status.st_mode & S_ISVTX
-	               ? error_set(error, ERROR_PERMISSION, "others can make %s in %s", path,
+	               ? error_set(error, ERROR_PERMISSION, "others can create files in %s",
 	                           name_of(&walk))
 	               : 0;
 }

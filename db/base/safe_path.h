@@ -106,8 +106,8 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 int safe_believe_named(const char *path, struct stat *status, struct error *error);
 
 /*
- * The same for a directory that the dynamic linker searches, existing or not: other users must not
- * be able to create files in it.
+ * The same for a directory in which files are found by name, existing or not: other users must not
+ * be able to create files in it, as in a sticky directory.
  */
 int safe_believe_place(const char *path, const char *sysroot, struct error *error);
 

@@ -622,11 +622,11 @@ class Running(TrustTest):
                 self.assertIn(f"belongs to user {self.other.uid}", reply.err)
         for path in self.look(self.prefix):
             os.lchown(path, 0, 0)
-        for place in (os.path.dirname(python), self.site):
+        for place, mode, why in ((os.path.dirname(python), 0o2775, "may write to"), (self.site, 0o2775, "may write to"), (self.site, 0o1777, "can create files in")):
             os.chown(place, 0, self.other.gid)
-            os.chmod(place, 0o2775)
+            os.chmod(place, mode)
             reply = self.run_program("run", "evil", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT)
-            self.assertIn(f"others may write to {place}", reply.err)
+            self.assertIn(f"others {why} {place}", reply.err)
             os.chmod(place, 0o755)
         theirs = f"{self.top}/theirs"
         os.mkdir(theirs)
@@ -873,6 +873,7 @@ class Loading(TrustTest):
         subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", f"{pkg}/libhelper.so", "-Wl,-soname,libhelper.so"], check=True)
         for run_path, extra, loads in ((theirs, [f"{pkg}/libhelper.so"], False), (f"{theirs}/$LIB", [f"{pkg}/libhelper.so"], False),
                                        (f"{theirs}/$PLATFORM", [], False), ("", [], False), ("sub", [], False), (f"{self.top}/sticky/x", [], False),
+                                       (f"{self.top}/sticky", [f"{pkg}/libhelper.so"], False), ("/proc/self/cwd", [f"{pkg}/libhelper.so"], False),
                                        (theirs, ["-Wl,-f,libother.so"], False), (f"{self.mine}/none:/none", [f"{pkg}/libhelper.so"], True)):
             subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{pkg}/libplugin.so", "-Wl,--no-as-needed", *extra,
                             f"-Wl,--enable-new-dtags,-rpath,{run_path}:$ORIGIN"], input=b"int entry(void) { return 1; }", check=True)
