@@ -148,7 +148,7 @@ static int open_below(int top, const char *inside, int flags)
 	                                                : opened;
 }
 
-int file_open_without_links(int directory, const char *name, int flags)
+static int open_without_links(int directory, const char *name, int flags)
 {
 	int fd = open_how(directory, name, flags, RESOLVE_NO_SYMLINKS);
 
@@ -183,8 +183,7 @@ int file_open(int directory, const char *name, int flags)
 		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
 	/* With "..", the path could lead elsewhere a moment after it was judged. */
 	errno = may_be_device && is_device(directory, name) ? ENXIO : ELOOP;
-	fd = errno == ENXIO || strstr(name, "..") ? -1
-	                                          : file_open_without_links(directory, name, flags);
+	fd = errno == ENXIO || strstr(name, "..") ? -1 : open_without_links(directory, name, flags);
 	if (fd >= 0 || errno != ELOOP)
 		return fd;
 	if (directory == AT_FDCWD || name[0] == '/')

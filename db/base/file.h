@@ -42,11 +42,6 @@ enum { FILE_OWN_NAME = O_NOCTTY };
 int file_open(int directory, const char *name, int flags);
 
 /*
- * As file_open(), but ELOOP if the path contains a symbolic link, or if this cannot be determined.
- */
-int file_open_without_links(int directory, const char *name, int flags);
-
-/*
  * The gate for published data: open a file or directory to read it on behalf of @readers, the read
  * permissions of those who can read the published file and search the path to it. EACCES if some of
  * them cannot read it, or cannot search a directory on the way (from @directory on; from "/" if
