@@ -183,26 +183,27 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 	const char *inside = walk->done + walk->anchor_len;
 	char target[PATH_MAX];
 	ssize_t len;
+	const bool is_magic = has_magic_links(walk);
 	int code = count_link(walk, error);
 
 	if (code < 0)
 		return code;
 	walk->refused = walk->rule != RULE_LOOK;
-	if (!judge_link(walk, link))
+	if (!is_magic && !judge_link(walk, link))
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s is a symbolic link that others may have made: it is not "
 		                 "followed",
 		                 walk->done, name);
 	/*
 	 * A magic link, such as /proc/PID/root, bypasses the directories above its target, which
-	 * may deny access; its target may have no path in this mount namespace.
+	 * may deny access; its target may have no path in this mount namespace. The kernel made it.
 	 */
-	if (has_magic_links(walk) && walk->rule != RULE_LOOK)
+	if (is_magic && walk->refused)
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s leads past the directories above it: it is not followed; "
 		                 "name the place itself",
 		                 walk->done, name);
-	if (has_magic_links(walk)) {
+	if (is_magic) {
 		walk->search = 0;
 		return enter(walk, openat(walk->fd, name, O_PATH | O_CLOEXEC),
 		             text_format("%s/%s", walk->done, name), error);
@@ -406,6 +407,19 @@ int safe_look_open(int top, const char *path, int flags)
 		return -1;
 	errno = top < 0 ? judge_look(&walk) : 0;
 	return errno ? -1 : safe_reopen(walk.fd, flags);
+}
+
+char *safe_real_path(const char *path)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+
+	if (geteuid() != 0)
+		return realpath(path, NULL);
+	walk.rule = RULE_LOOK;
+	if (walk_path(&walk, path, NULL, NULL) < 0)
+		return NULL;
+	errno = EACCES;
+	return walk.leader == 0 ? strdup(name_of(&walk)) : NULL;
 }
 
 int safe_top_open(const char *path)

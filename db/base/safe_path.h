@@ -82,6 +82,9 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out,
  */
 int safe_look_open(int top, const char *path, int flags);
 
+/* realpath(); EACCES if root would have to follow a link of another user. */
+char *safe_real_path(const char *path);
+
 /* Open (O_PATH) such a directory: behind links of another user, it must belong to that user. */
 int safe_top_open(const char *path);
 

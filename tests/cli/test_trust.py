@@ -285,6 +285,10 @@ class Publishing(TrustTest):
         self.assertIn("leads past the directories above it", reply.err)
         self.assertEqual(os.path.exists("/var/lib/entrydb/entry_points.db"), here)
         self.assertIn("inside", self.run_program("list", "--root", f"/proc/{inside.pid}/root", status=DONE).out)
+        add_distribution(self.site, "outside")
+        theirs = subprocess.Popen(["sleep", "60"], user=self.other.uid, group=self.other.gid, extra_groups=[])
+        self.addCleanup(support.end, theirs)
+        self.assertIn("outside", self.run_program("list", "--root", f"/proc/{theirs.pid}/root", "--path", self.site, status=DONE).out)
 
     def test_a_link_of_root_s_to_a_private_tree(self):
         """The database is as private as the tree."""
@@ -561,7 +565,10 @@ class Looking(TrustTest):
         os.makedirs(self.prefix)
         os.symlink(site, f"{self.prefix}/site")
         self.other.own(self.prefix)
-        self.assertNotIn("swordfish", self.run_program("list", "--fresh", "trust", "--path", f"{self.prefix}/site").out)
+        for path in (f"{self.prefix}/site", f"{self.prefix}/site/../site-packages"):
+            self.assertNotIn("swordfish", self.run_program("list", "--fresh", "trust", "--path", path).out)
+        self.run_program("disable", "--prefix", f"{self.prefix}/site/../../..", "demo", status=COULD_NOT)
+        self.assertFalse(os.path.exists(f"{self.mine}/etc"))
         shutil.rmtree(self.prefix)
         shutil.copytree(f"{self.mine}/lib", f"{self.prefix}/lib", ignore=lambda path, names: [name for name in names if "outer" in name])
         os.makedirs(f"{self.prefix}/var/lib")
