@@ -57,23 +57,11 @@ bool trust_owner(uid_t uid, uid_t other)
 {
 	if (uid == OVERFLOW_UID && in_user_namespace())
 		return false;
-	if (uid == 0 || other == TRUST_ANYBODY)
+	if (uid == 0)
 		return true;
 	if (trust_is_privileged())
 		return false;
 	return uid == geteuid() || (uid == other && other != TRUST_NO_OTHER);
-}
-
-static bool is_writable(const char *path, const struct stat *status)
-{
-	if (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX))
-		return false;
-	if (status->st_mode & S_IWOTH)
-		return true;
-	/* If unknown, assume that there is a list. */
-	return (status->st_mode & S_IWGRP) &&
-	       (status->st_gid != status->st_uid || getxattr(path, ACL, NULL, 0) >= 0 ||
-	        (errno != ENODATA && errno != ENOTSUP));
 }
 
 /* As getxattr(). With O_PATH, fgetxattr() does not work: without /proc, directories are opened
@@ -107,28 +95,23 @@ mode_t trust_everybody(int fd, const struct stat *status)
 	return (mode & ~(mode_t)077) | all << 3 | all;
 }
 
-/* With O_PATH, fgetxattr() does not work. */
 bool trust_is_writable(int fd, const struct stat *status)
 {
-	char path[FILE_FD_PATH_ROOM];
-
-	file_fd_path(path, fd);
-	return is_writable(path, status);
+	if (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX))
+		return false;
+	if (status->st_mode & S_IWOTH)
+		return true;
+	/* If unknown, assume that there is a list. */
+	return (status->st_mode & S_IWGRP) &&
+	       (status->st_gid != status->st_uid || read_list(fd, NULL, 0) >= 0 ||
+	        (errno != ENODATA && errno != ENOTSUP));
 }
 
 enum trust trust_of(int fd, const struct stat *status, uid_t other)
 {
-	char path[FILE_FD_PATH_ROOM];
-
-	file_fd_path(path, fd);
-	return trust_of_path(path, status, other);
-}
-
-enum trust trust_of_path(const char *path, const struct stat *status, uid_t other)
-{
 	if (!trust_owner(status->st_uid, other))
 		return TRUST_FOREIGN;
-	return is_writable(path, status) ? TRUST_WRITABLE : TRUST_BELIEVED;
+	return trust_is_writable(fd, status) ? TRUST_WRITABLE : TRUST_BELIEVED;
 }
 
 int trust_believe(const char *path, int fd, const struct stat *status, uid_t other,

@@ -16,7 +16,6 @@
 #include "db/base/error.h"
 
 #define TRUST_NO_OTHER ((uid_t)-1) /* only root and the effective user */
-#define TRUST_ANYBODY  ((uid_t)-2) /* any owner: the caller will check trust_owner() */
 
 enum trust {
 	TRUST_BELIEVED,
@@ -64,9 +63,6 @@ mode_t trust_everybody(int fd, const struct stat *status);
 
 /* Check the owner, then the permissions. */
 enum trust trust_of(int fd, const struct stat *status, uid_t other);
-
-/* The same for the file at @path, whose status is @status. */
-enum trust trust_of_path(const char *path, const struct stat *status, uid_t other);
 
 /* Is the file @fd, named @path, trusted? 0, or ERROR_PERMISSION with advice in the message. */
 int trust_believe(const char *path, int fd, const struct stat *status, uid_t other,

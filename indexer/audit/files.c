@@ -34,9 +34,11 @@ void files_look(const struct site *site, int64_t distribution, struct slice file
 	CLEANUP(cleanup_free) char *what = NULL;
 	struct stat status;
 
-	if (collect_status(site->collect, path, &status))
-		what = files_complaint(site->collect, trust_of_path(path, &status, site->owner),
-		                       &status);
+	if (collect_status(site->collect, path, &status)) {
+		CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, O_PATH);
+
+		what = files_complaint(site->collect, trust_of(fd, &status, site->owner), &status);
+	}
 	if (what)
 		site_complain(site, "writable-by-others", distribution, file, what);
 }

@@ -25,12 +25,6 @@ static const char not_survived[] = "a process ended while it was being loaded";
 
 /* --- one file --- */
 
-/* Can only root and this user have written it? Special files are rejected. */
-static bool is_trusted(int fd, const struct stat *status)
-{
-	return S_ISREG(status->st_mode) && trust_of(fd, status, TRUST_NO_OTHER) == TRUST_BELIEVED;
-}
-
 /* Read a trusted file: 1; 0: empty, missing or not trusted. */
 static int read_record(int directory, const char *name, char **text, struct error *error)
 {
@@ -43,7 +37,7 @@ static int read_record(int directory, const char *name, char **text, struct erro
 		return 0;
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read what is set aside as %s", name);
-	if (!is_trusted(fd, &status))
+	if (trust_check(name, fd, &status, TRUST_NO_OTHER, NULL) < 0)
 		return 0;
 	code = small_file_read_fd(fd, name, RECORD_MAX, text, &len, error);
 	return code < 0 ? code : len > 0;
@@ -80,7 +74,8 @@ static int open_loading(int directory, const char *name, int flags, int *out, st
 			return 0;
 		if (fstat(fd, &status) != 0)
 			return error_errno(error, errno, "cannot read %s", name);
-		if (!is_trusted(fd, &status) || status.st_nlink > 1) /* a link to another file */
+		if (trust_check(name, fd, &status, TRUST_NO_OTHER, NULL) < 0 ||
+		    status.st_nlink > 1) /* a link to another file */
 			return 0;
 		if (status.st_nlink == 0)
 			continue; /* its process has just finished */
