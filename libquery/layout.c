@@ -230,5 +230,5 @@ char *layout_absolute(const char *entry)
 		return NULL;
 	if (path_tidy(copy, false))
 		return take(copy);
-	return safe_real_path(path);
+	return geteuid() == 0 ? safe_real_path(path, NULL) : realpath(path, NULL);
 }

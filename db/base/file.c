@@ -35,15 +35,11 @@ void file_set_sysroot(const struct file_sysroot *sysroot)
 
 int file_sysroot_open(const char *path, struct file_sysroot *out)
 {
-	int fd = geteuid() == 0 && !file_sysroot()
-	                 ? safe_top_open(path)
-	                 : file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
-	char *real = fd < 0 ? NULL : file_real_path(fd);
+	int fd = -1;
+	char *real = safe_real_path(path, &fd);
 
-	*out = (struct file_sysroot){fd, path, real ? real : strdup(path)};
-	if (!out->real) /* nothing is found in it */
-		cleanup_close(&out->fd);
-	return out->fd >= 0 ? 0 : -1;
+	*out = (struct file_sysroot){fd, path, real};
+	return real ? 0 : -1;
 }
 
 void file_sysroot_close(struct file_sysroot *sysroot)

@@ -409,30 +409,19 @@ int safe_look_open(int top, const char *path, int flags)
 	return errno ? -1 : safe_reopen(walk.fd, flags);
 }
 
-char *safe_real_path(const char *path)
+char *safe_real_path(const char *path, int *directory)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 
-	if (geteuid() != 0)
-		return realpath(path, NULL);
 	walk.rule = RULE_LOOK;
 	if (walk_path(&walk, path, NULL, NULL) < 0)
 		return NULL;
 	errno = EACCES;
-	return walk.leader == 0 ? strdup(name_of(&walk)) : NULL;
-}
-
-int safe_top_open(const char *path)
-{
-	CLEANUP(walk_end) struct walk walk = WALK_INIT;
-
-	walk.rule = RULE_LOOK;
-	if (walk_path(&walk, path, NULL, NULL) < 0)
-		return -1;
-	errno = !S_ISDIR(walk.status.st_mode)                           ? ENOTDIR
-	        : walk.leader == 0 || walk.leader == walk.status.st_uid ? 0
-	                                                                : EACCES;
-	return errno ? -1 : take_fd(&walk.fd);
+	if (geteuid() == 0 && walk.leader && walk.leader != walk.status.st_uid)
+		return NULL;
+	if (directory && (*directory = safe_openat(walk.fd, ".", O_PATH | O_DIRECTORY, 0)) < 0)
+		return NULL;
+	return strdup(name_of(&walk));
 }
 
 int safe_publish_open(const char *path, const char *sysroot, mode_t *search)

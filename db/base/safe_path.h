@@ -82,11 +82,11 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out,
  */
 int safe_look_open(int top, const char *path, int flags);
 
-/* realpath(); EACCES if root would have to follow a link of another user. */
-char *safe_real_path(const char *path);
-
-/* Open (O_PATH) such a directory: behind links of another user, it must belong to that user. */
-int safe_top_open(const char *path);
+/*
+ * realpath(); EACCES for root if a link of another user leads to what is not that user's. If not
+ * NULL, *directory is open (O_PATH) on the result; -1 on failure.
+ */
+char *safe_real_path(const char *path, int *directory);
 
 /*
  * Open for reading what is open as @fd (O_PATH); ENXIO for a device. ENOENT for files without
