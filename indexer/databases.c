@@ -352,9 +352,8 @@ static int check_access(const char *prefix, const char *sysroot, struct error *e
 
 		if (!place)
 			return error_nomem(error);
-		if (file_can_list(place) || errno != EACCES)
-			continue;
-		return i == 0 ? 0 : error_errno(error, errno, "%s", place);
+		if (!file_can_list(place) && errno == EACCES)
+			return i == 0 ? 0 : error_errno(error, errno, "%s", place);
 	}
 	return 0;
 }

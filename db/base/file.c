@@ -95,11 +95,11 @@ static bool is_below(int directory, const char *name, int *top, char **inside)
 	char *whole = is_path || !file_sysroot() ? NULL : path_of(directory, name);
 	const char *path = is_path ? name : whole, *above = sysroot_of(path);
 
-	if (!above && (is_path || !file_sysroot()))
+	if (!file_sysroot())
 		return false;
 	*top = above ? file_sysroot()->fd : directory;
 	*inside = above ? text_format(".%s", below(path, above)) : strdup(name);
-	return true;
+	return above || !is_path;
 }
 
 static int open_how(int directory, const char *name, int flags, uint64_t resolve)

@@ -478,7 +478,8 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 	walk.rule = RULE_BELIEVE;
 	walk.other = other;
 	code = walk_path(&walk, path, sysroot, error);
-	*status = walk.status;
+	if (status)
+		*status = walk.status;
 	return code;
 }
 

@@ -95,8 +95,8 @@ char *safe_real_path(const char *path, int *directory);
 int safe_reopen(int fd, int flags);
 
 /*
- * May the file at @path be trusted? *status is set to its status. @sysroot: a prefix of @path, or
- * NULL. @other: another permitted owner of the file and of the directories on the way.
+ * May the file at @path be trusted? *status (or NULL) is its status. @sysroot: a prefix of @path,
+ * or NULL. @other: another permitted owner of the file and of the directories on the way.
  * ERROR_PERMISSION names the directory, link or file on the way that others can replace.
  */
 int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,

@@ -246,10 +246,9 @@ static int check_files(struct error *error)
 		bool is_set = files[i][0] && *files[i][0];
 		CLEANUP(cleanup_free)
 		char *path = is_set ? text_format("%s%s", files[i][0], files[i][1]) : NULL;
-		struct stat status;
 
 		if (is_set)
-			code = path ? safe_believe_named(path, &status, error) : error_nomem(error);
+			code = path ? safe_believe_named(path, NULL, error) : error_nomem(error);
 	}
 	return code < 0 ? code : 0;
 }
