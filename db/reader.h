@@ -20,11 +20,10 @@ struct reader;
 
 /*
  * Open @file, which must not be a link. @owner: an owner that is trusted besides root and the
- * caller; or TRUST_NO_OTHER; or TRUST_ANYBODY (trust.h), with which the caller decides by
- * reader_status() for each use of the content. ERROR_NOTFOUND only if the file system reports that
- * it does not exist; ERROR_PERMISSION if it is not trusted or cannot be read; ERROR_FORMAT if it is
- * damaged or has another version or schema; ERROR_INVALID if it is another program's; ERROR_IO and
- * ERROR_NOMEM for transient failures.
+ * caller, or TRUST_NO_OTHER. ERROR_NOTFOUND only if the file system reports that it does not exist;
+ * ERROR_PERMISSION if it is not trusted or cannot be read; ERROR_FORMAT if it is damaged or has
+ * another version or schema; ERROR_INVALID if it is another program's; ERROR_IO and ERROR_NOMEM for
+ * transient failures.
  */
 int reader_open(const char *file, uid_t owner, struct reader **out, struct error *error);
 void reader_close(struct reader *reader); /* NULL is accepted */

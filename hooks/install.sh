@@ -113,12 +113,17 @@ can_be_root() {
     [ "$(id -u)" = 0 ] || { command -v sudo && sudo -n true; } >/dev/null 2>&1
 }
 
-# is_safe_for UID PATH: test whether each directory and link above it belongs to that user or root and
-# is not writable by others, who could redirect operations on the path. As in entrydb, a group whose
-# number is the owner's is no other, unless there is an access control list (+). Sets unsafe.
+# is_safe_for UID PATH: test whether each directory and link above it, and above the targets of these
+# links, belongs to that user or root and is not writable by others, who could redirect operations on
+# the path. As in entrydb, a group whose number is the owner's is no other, unless there is an access
+# control list (+). Sets unsafe.
 is_safe_for() {
     [ "$judged" != "$1 ${2%/*}" ] || return 0
-    for way in "$2" "$(readlink -f "$2" || say "$2")"; do
+    about="$1 ${2%/*}" owner=$1 links=0
+    shift
+    while [ $# != 0 ]; do
+        way=$1
+        shift
         while [ "$way" != / ]; do
             way=$(dirname "$way")
             unsafe=$way
@@ -126,17 +131,23 @@ is_safe_for() {
 $(ls -ldn "$way" 2>/dev/null || say '- 1 0 0')
 END
             case $mode:$uid in
-            *:0 | *:"$1") ;;
+            *:0 | *:"$owner") ;;
             *) return 1 ;;
             esac
             case $mode in
-            l* | ?????????[tT]*) ;;
+            l*)
+                [ "$((links += 1))" -le 40 ] || return 1 # as in the kernel
+                to=$(readlink "$way")
+                [ "${to#/}" != "$to" ] || to=$(dirname "$way")/$to
+                set -- "$@" "$to/."
+                ;;
+            ?????????[tT]*) ;;
             ????????w* | ?????w*+) return 1 ;;
             ?????w*) [ "$uid" = "$gid" ] || return 1 ;;
             esac
         done
     done
-    judged="$1 ${2%/*}"
+    judged=$about
 }
 
 remove_file() {

@@ -352,9 +352,8 @@ static int check_access(const char *prefix, const char *sysroot, struct error *e
 
 		if (!place)
 			return error_nomem(error);
-		if (faccessat(AT_FDCWD, place, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES)
-			continue;
-		return i == 0 ? 0 : error_errno(error, errno, "%s", place);
+		if (!file_can_list(place) && errno == EACCES)
+			return i == 0 ? 0 : error_errno(error, errno, "%s", place);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/path.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
@@ -229,5 +230,5 @@ char *layout_absolute(const char *entry)
 		return NULL;
 	if (path_tidy(copy, false))
 		return take(copy);
-	return realpath(path, NULL);
+	return geteuid() == 0 ? safe_real_path(path, NULL) : realpath(path, NULL);
 }

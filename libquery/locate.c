@@ -126,14 +126,14 @@ static int find_by_path(struct entrydb *db, struct path_entry *entry, const char
 	return find_row(db, entry, &prefix, owner, error);
 }
 
-/* By the real path, if it differs. */
+/* By the real path, if it differs, and if what it leads to can be read. */
 static int find_resolved(struct entrydb *db, struct path_entry *entry, const struct stat *status,
                          struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, entry->path, O_PATH);
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, entry->path, FILE_OWN_NAME);
 	CLEANUP(cleanup_free) char *resolved = fd < 0 ? NULL : file_real_path(fd);
 
-	if (!resolved)
+	if (!resolved && errno != EACCES)
 		resolved = realpath(entry->path, NULL);
 	if (!resolved && errno_is_failure(errno))
 		return error_errno(error, errno, "%s", entry->path);

@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 
 /* The generation changes unless the file was and remains unusable. */
 static void open_source(struct sources *sources, struct source *source)
@@ -85,9 +85,10 @@ void sources_refresh(struct sources *sources)
 {
 	for (size_t i = 0; i < sources->count; i++) {
 		struct source *source = &sources->items[i];
+		struct stat status;
 
 		if (source->reader ? reader_is_current(source->reader)
-		                   : access(source->file, F_OK) != 0)
+		                   : file_status(AT_FDCWD, source->file, &status, NULL) <= 0)
 			continue;
 		open_source(sources, source);
 	}

@@ -35,13 +35,11 @@ void file_set_sysroot(const struct file_sysroot *sysroot)
 
 int file_sysroot_open(const char *path, struct file_sysroot *out)
 {
-	int fd = file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
-	char *real = fd < 0 ? NULL : file_real_path(fd);
+	int fd = -1;
+	char *real = safe_real_path(path, &fd);
 
-	*out = (struct file_sysroot){fd, path, real ? real : strdup(path)};
-	if (!out->real) /* nothing is found in it */
-		cleanup_close(&out->fd);
-	return out->fd >= 0 ? 0 : -1;
+	*out = (struct file_sysroot){fd, path, real};
+	return real ? 0 : -1;
 }
 
 void file_sysroot_close(struct file_sysroot *sysroot)
@@ -61,29 +59,47 @@ static const char *below(const char *path, const char *top)
 	return strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len]) ? path + len : NULL;
 }
 
+/* The name of the sysroot with which @path (or NULL) begins; NULL if it lies elsewhere. */
+static const char *sysroot_of(const char *path)
+{
+	const struct file_sysroot *sysroot = file_sysroot();
+
+	if (!sysroot || !path)
+		return NULL;
+	if (sysroot->real && below(path, sysroot->real))
+		return sysroot->real;
+	return below(path, sysroot->given) ? sysroot->given : NULL;
+}
+
+/* The path of @name in @directory, malloc'd; NULL if unknown, as without /proc or above PATH_MAX.
+ */
+static char *path_of(int directory, const char *name)
+{
+	CLEANUP(cleanup_free) char *above = NULL;
+
+	if (directory == AT_FDCWD || name[0] == '/')
+		return strdup(name);
+	above = file_real_path(directory);
+	return above ? text_format("%s/%s", above, name) : NULL;
+}
+
 /*
  * Does @name in @directory lie below the sysroot? Then *inside is its path from *top, malloc'd, or
- * NULL if out of memory. If the path of @directory is unknown, as without /proc or above PATH_MAX,
- * no link leads out of @directory.
+ * NULL if out of memory. If the path of @directory is unknown, or elsewhere since another user has
+ * renamed it, no link leads out of @directory.
  */
 static bool is_below(int directory, const char *name, int *top, char **inside)
 {
-	CLEANUP(cleanup_free) char *real = NULL;
-	const struct file_sysroot *sysroot = file_sysroot();
-	const char *rest = NULL;
+	const bool is_path = directory == AT_FDCWD || name[0] == '/';
+	CLEANUP(cleanup_free)
+	char *whole = is_path || !file_sysroot() ? NULL : path_of(directory, name);
+	const char *path = is_path ? name : whole, *above = sysroot_of(path);
 
-	*top = sysroot ? sysroot->fd : -1;
-	if (!sysroot || (directory == AT_FDCWD && name[0] != '/'))
+	if (!file_sysroot())
 		return false;
-	if (name[0] != '/' && (!sysroot->real || !(real = file_real_path(directory)))) {
-		*top = directory;
-		*inside = strdup(name);
-		return true;
-	}
-	rest = real ? below(real, sysroot->real) : below(name, sysroot->given);
-	if (rest)
-		*inside = text_format(".%s%s%s", rest, real ? "/" : "", real ? name : "");
-	return rest;
+	*top = above ? file_sysroot()->fd : directory;
+	*inside = above ? text_format(".%s", below(path, above)) : strdup(name);
+	return above || !is_path;
 }
 
 static int open_how(int directory, const char *name, int flags, uint64_t resolve)
@@ -110,7 +126,6 @@ static int resolve_below(int top, const char *inside, int flags)
 {
 	const struct file_sysroot *sysroot = file_sysroot();
 	const bool is_sysroot = top == sysroot->fd;
-	CLEANUP(cleanup_free) char *path = NULL;
 	int fd;
 
 	errno = inside ? ENOENT : ENOMEM;
@@ -122,37 +137,21 @@ static int resolve_below(int top, const char *inside, int flags)
 		errno = errno == EXDEV ? ELOOP : errno;
 		return fd;
 	}
-	path = text_format("%s/%s", sysroot->real, inside);
-	return path ? safe_look_open(path, sysroot->real, flags) : -1;
+	return safe_look_open(top, inside, flags);
 }
 
-static int status_below(int top, const char *inside, struct stat *status)
-{
-	CLEANUP(cleanup_close) int fd = resolve_below(top, inside, O_PATH);
-
-	return fd < 0 ? -1 : fstat(fd, status);
-}
-
-/* Who made the tree may have been able to make devices: an image that is mounted, for instance. */
+/*
+ * Who made the tree may have been able to make devices: an image that is mounted, for instance. So
+ * the path is resolved first, and only without /proc once more.
+ */
 static int open_below(int top, const char *inside, int flags)
 {
-	struct stat status;
+	CLEANUP(cleanup_close)
+	int fd = resolve_below(top, inside, O_PATH | (flags & (O_DIRECTORY | O_NOFOLLOW)));
+	int opened = fd < 0 ? -1 : safe_reopen(fd, flags);
 
-	if (!(flags & (O_PATH | O_DIRECTORY)) && status_below(top, inside, &status) == 0 &&
-	    safe_is_device(&status)) {
-		errno = ENXIO;
-		return -1;
-	}
-	return resolve_below(top, inside, flags);
-}
-
-int file_open_without_links(int directory, const char *name, int flags)
-{
-	int fd = open_how(directory, name, flags, RESOLVE_NO_SYMLINKS);
-
-	if (fd < 0 && is_unknown(errno))
-		errno = ELOOP;
-	return fd;
+	return fd >= 0 && opened < 0 && errno == ENOENT ? resolve_below(top, inside, flags)
+	                                                : opened;
 }
 
 static bool is_device(int directory, const char *name)
@@ -166,7 +165,6 @@ static bool is_device(int directory, const char *name)
 int file_open(int directory, const char *name, int flags)
 {
 	CLEANUP(cleanup_free) char *inside = NULL;
-	CLEANUP(cleanup_free) char *above = NULL;
 	CLEANUP(cleanup_free) char *path = NULL;
 	const bool may_be_device =
 	        !(flags & (O_DIRECTORY | FILE_OWN_NAME)); /* O_DIRECTORY: the kernel refuses one */
@@ -181,28 +179,21 @@ int file_open(int directory, const char *name, int flags)
 		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
 	/* With "..", the path could lead elsewhere a moment after it was judged. */
 	errno = may_be_device && is_device(directory, name) ? ENXIO : ELOOP;
-	fd = errno == ENXIO || strstr(name, "..") ? -1
-	                                          : file_open_without_links(directory, name, flags);
-	if (fd >= 0 || errno != ELOOP)
+	fd = errno == ENXIO || strstr(name, "..")
+	             ? -1
+	             : open_how(directory, name, flags, RESOLVE_NO_SYMLINKS);
+	if (fd >= 0 || (errno != ELOOP && !is_unknown(errno)))
 		return fd;
-	if (directory == AT_FDCWD || name[0] == '/')
-		return safe_look_open(name, NULL, flags);
-	above = file_real_path(directory);
-	path = above ? text_format("%s/%s", above, name) : NULL;
-	return path ? safe_look_open(path, NULL, flags) : -1;
+	path = path_of(directory, name);
+	return path ? safe_look_open(-1, path, flags) : -1;
 }
 
 /* By the whole path: links may lead anywhere. */
 static int open_by_path(int directory, const char *name, mode_t *search)
 {
-	const struct file_sysroot *sysroot = file_sysroot();
-	bool is_path = directory == AT_FDCWD || name[0] == '/';
-	CLEANUP(cleanup_free) char *above = is_path ? NULL : file_real_path(directory);
-	CLEANUP(cleanup_free) char *path = above ? text_format("%s/%s", above, name) : NULL;
-	const char *top = !sysroot ? NULL : is_path ? sysroot->given : sysroot->real;
+	CLEANUP(cleanup_free) char *path = path_of(directory, name);
 
-	name = is_path ? name : path;
-	return name ? safe_publish_open(name, top && below(name, top) ? top : NULL, search) : -1;
+	return path ? safe_publish_open(path, sysroot_of(path), search) : -1;
 }
 
 int file_open_for(mode_t readers, int directory, const char *name)
@@ -232,12 +223,25 @@ int file_open_for(mode_t readers, int directory, const char *name)
 int file_status(int directory, const char *path, struct stat *status, struct error *error)
 {
 	CLEANUP(cleanup_free) char *inside = NULL;
+	CLEANUP(cleanup_close) int fd = -1;
 	int top;
+	bool is_inside = is_below(directory, path, &top, &inside);
 
-	if ((is_below(directory, path, &top, &inside) ? status_below(top, inside, status)
-	                                              : fstatat(directory, path, status, 0)) == 0)
+	if (is_inside)
+		fd = resolve_below(top, inside, O_PATH);
+	if (is_inside ? fd >= 0 && fstat(fd, status) == 0
+	              : fstatat(directory, path, status, 0) == 0)
 		return 1;
 	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
+}
+
+bool file_can_list(const char *path)
+{
+	CLEANUP(cleanup_free) char *inside = text_format("%s/.", path);
+	CLEANUP(cleanup_close)
+	int fd = inside ? file_open(AT_FDCWD, inside, O_DIRECTORY) : -1;
+
+	return fd >= 0;
 }
 
 ssize_t file_read(int fd, void *to, size_t size)
@@ -342,8 +346,6 @@ int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **
                             struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, FILE_OWN_NAME);
-	const struct file_sysroot *sysroot = file_sysroot();
-	const char *above = sysroot && below(path, sysroot->given) ? sysroot->given : NULL;
 	CLEANUP(error_clear) struct error own = {0};
 	struct stat status;
 	int code;
@@ -353,7 +355,7 @@ int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read %s", path);
 	code = trust_check(path, fd, &status, owner, error);
-	if (code == 0 && safe_believe(path, above, owner, &status, &own) < 0)
+	if (code == 0 && safe_believe(path, sysroot_of(path), owner, &status, &own) < 0)
 		code = error_set(error, own.code, "%s: %s", path, error_text(&own));
 	return code < 0 ? code : small_file_read_fd(fd, path, limit, text, len, error);
 }

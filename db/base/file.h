@@ -42,11 +42,6 @@ enum { FILE_OWN_NAME = O_NOCTTY };
 int file_open(int directory, const char *name, int flags);
 
 /*
- * As file_open(), but ELOOP if the path contains a symbolic link, or if this cannot be determined.
- */
-int file_open_without_links(int directory, const char *name, int flags);
-
-/*
  * The gate for published data: open a file or directory to read it on behalf of @readers, the read
  * permissions of those who can read the published file and search the path to it. EACCES if some of
  * them cannot read it, or cannot search a directory on the way (from @directory on; from "/" if
@@ -59,6 +54,9 @@ int file_open_for(mode_t readers, int directory, const char *name);
  * fstatat() that follows links. 1: *status is set; 0: nothing exists there; or a transient failure.
  */
 int file_status(int directory, const char *path, struct stat *status, struct error *error);
+
+/* Can the directory be listed, and searched? Else errno says why. */
+bool file_can_list(const char *path);
 
 /* Read up to @size bytes, fewer only at the end of the file; -1 on failure. */
 ssize_t file_read(int fd, void *to, size_t size);

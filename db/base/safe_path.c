@@ -183,30 +183,32 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 	const char *inside = walk->done + walk->anchor_len;
 	char target[PATH_MAX];
 	ssize_t len;
+	const bool is_magic = has_magic_links(walk);
 	int code = count_link(walk, error);
 
 	if (code < 0)
 		return code;
-	walk->refused = !judge_link(walk, link);
-	if (walk->refused)
+	walk->refused = walk->rule != RULE_LOOK;
+	if (!is_magic && !judge_link(walk, link))
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s is a symbolic link that others may have made: it is not "
 		                 "followed",
 		                 walk->done, name);
 	/*
 	 * A magic link, such as /proc/PID/root, bypasses the directories above its target, which
-	 * may deny access; its target may have no path in this mount namespace.
+	 * may deny access; its target may have no path in this mount namespace. The kernel made it.
 	 */
-	if (has_magic_links(walk) && walk->rule != RULE_LOOK)
+	if (is_magic && walk->refused)
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s leads past the directories above it: it is not followed; "
 		                 "name the place itself",
 		                 walk->done, name);
-	if (has_magic_links(walk)) {
+	if (is_magic) {
 		walk->search = 0;
 		return enter(walk, openat(walk->fd, name, O_PATH | O_CLOEXEC),
 		             text_format("%s/%s", walk->done, name), error);
 	}
+	walk->refused = false;
 	len = readlinkat(fd, "", target, sizeof(target));
 	if (len < 0)
 		return error_errno(error, errno, "%s/%s", walk->done, name);
@@ -360,27 +362,30 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out, 
 	return 0;
 }
 
-/* The descriptor of the walk is O_PATH: open the file for reading. */
-static int reopen(const struct walk *walk, int flags)
+int safe_reopen(int fd, int flags)
 {
 	char name[FILE_FD_PATH_ROOM];
+	struct stat status;
 
 	if (flags & O_PATH)
-		return fcntl(walk->fd, F_DUPFD_CLOEXEC, 0);
-	if (S_ISDIR(walk->status.st_mode))
-		return (int)TEMP_FAILURE_RETRY(openat(walk->fd, ".", flags));
-	file_fd_path(name, walk->fd);
+		return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fstat(fd, &status) != 0)
+		return -1;
+	if (S_ISDIR(status.st_mode))
+		return (int)TEMP_FAILURE_RETRY(openat(fd, ".", flags));
+	errno = ENXIO;
+	if (safe_is_device(&status))
+		return -1;
+	file_fd_path(name, fd);
 	return (int)TEMP_FAILURE_RETRY(open(name, flags & ~O_NOFOLLOW));
 }
 
 /* 0, or an errno. */
-static int judge_look(const struct walk *walk, const char *sysroot)
+static int judge_look(const struct walk *walk)
 {
 	const struct stat *status = &walk->status;
 
-	if (safe_is_device(status))
-		return ENXIO;
-	if (sysroot || walk->leader == 0)
+	if (walk->leader == 0)
 		return 0;
 	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode))
 		return ENXIO;
@@ -389,16 +394,34 @@ static int judge_look(const struct walk *walk, const char *sysroot)
 	               : EACCES;
 }
 
-int safe_look_open(const char *path, const char *sysroot, int flags)
+int safe_look_open(int top, const char *path, int flags)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 
 	walk.rule = RULE_LOOK;
 	walk.keep_last = flags & O_NOFOLLOW;
-	if (walk_path(&walk, path, sysroot, NULL) < 0)
+	walk.fd = top < 0 ? -1 : fcntl(top, F_DUPFD_CLOEXEC, 0);
+	walk.done = top < 0 ? NULL : strdup("");
+	if (walk.done ? anchor_here(&walk, path, NULL) < 0 || walk_on(&walk, NULL) < 0
+	              : walk_path(&walk, path, NULL, NULL) < 0)
 		return -1;
-	errno = judge_look(&walk, sysroot);
-	return errno ? -1 : reopen(&walk, flags);
+	errno = top < 0 ? judge_look(&walk) : 0;
+	return errno ? -1 : safe_reopen(walk.fd, flags);
+}
+
+char *safe_real_path(const char *path, int *directory)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+
+	walk.rule = RULE_LOOK;
+	if (walk_path(&walk, path, NULL, NULL) < 0)
+		return NULL;
+	errno = EACCES;
+	if (geteuid() == 0 && walk.leader && walk.leader != walk.status.st_uid)
+		return NULL;
+	if (directory && (*directory = safe_openat(walk.fd, ".", O_PATH | O_DIRECTORY, 0)) < 0)
+		return NULL;
+	return strdup(name_of(&walk));
 }
 
 int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
@@ -409,7 +432,7 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 	*search = walk.search;
 	if (code == 0 && !walk.foreign &&
 	    (S_ISREG(walk.status.st_mode) || S_ISDIR(walk.status.st_mode)))
-		return reopen(&walk, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		return safe_reopen(walk.fd, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (!error_is_failure(code)) /* else errno says more */
 		errno = code == ERROR_NOTFOUND ? ENOENT : EACCES;
 	return -1;
@@ -455,7 +478,8 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 	walk.rule = RULE_BELIEVE;
 	walk.other = other;
 	code = walk_path(&walk, path, sysroot, error);
-	*status = walk.status;
+	if (status)
+		*status = walk.status;
 	return code;
 }
 
@@ -483,7 +507,7 @@ int safe_believe_place(const char *path, const char *sysroot, struct error *erro
 	error_clear(&own);
 	/* In a sticky directory others cannot replace files, but create them. */
 	return walk.status.st_mode & (S_IWGRP | S_IWOTH) && walk.status.st_mode & S_ISVTX
-	               ? error_set(error, ERROR_PERMISSION, "others can make files in %s",
+	               ? error_set(error, ERROR_PERMISSION, "others can create files in %s",
 	                           name_of(&walk))
 	               : 0;
 }

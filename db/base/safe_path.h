@@ -77,14 +77,26 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out,
 /*
  * open() for reading files of other users: if links of a user other than root were followed, the
  * file must belong to that user or be readable by everyone; else EACCES. Devices are never opened,
- * and behind such links only regular files and directories: else ENXIO. @sysroot: NULL, or a prefix
- * of @path that links cannot leave; below it every link may be followed. -1 and errno on failure.
+ * and behind such links only regular files and directories: else ENXIO. @top: -1, or the directory
+ * that stands for "/", below which every link may be followed. -1 and errno on failure.
  */
-int safe_look_open(const char *path, const char *sysroot, int flags);
+int safe_look_open(int top, const char *path, int flags);
 
 /*
- * May the file at @path be trusted? *status is set to its status. @sysroot: a prefix of @path, or
- * NULL. @other: another permitted owner of the file and of the directories on the way.
+ * realpath(); EACCES for root if a link of another user leads to what is not that user's. If not
+ * NULL, *directory is open (O_PATH) on the result; -1 on failure.
+ */
+char *safe_real_path(const char *path, int *directory);
+
+/*
+ * Open for reading what is open as @fd (O_PATH); ENXIO for a device. ENOENT for files without
+ * /proc.
+ */
+int safe_reopen(int fd, int flags);
+
+/*
+ * May the file at @path be trusted? *status (or NULL) is its status. @sysroot: a prefix of @path,
+ * or NULL. @other: another permitted owner of the file and of the directories on the way.
  * ERROR_PERMISSION names the directory, link or file on the way that others can replace.
  */
 int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,
@@ -97,8 +109,8 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 int safe_believe_named(const char *path, struct stat *status, struct error *error);
 
 /*
- * The same for a directory that the dynamic linker searches, existing or not: other users must not
- * be able to create files in it, as they can in /tmp.
+ * The same for a directory in which files are found by name, existing or not: other users must not
+ * be able to create files in it, as in a sticky directory.
  */
 int safe_believe_place(const char *path, const char *sysroot, struct error *error);
 

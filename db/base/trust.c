@@ -57,7 +57,7 @@ bool trust_owner(uid_t uid, uid_t other)
 {
 	if (uid == OVERFLOW_UID && in_user_namespace())
 		return false;
-	if (uid == 0 || other == TRUST_ANYBODY)
+	if (uid == 0)
 		return true;
 	if (trust_is_privileged())
 		return false;

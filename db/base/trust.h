@@ -16,7 +16,6 @@
 #include "db/base/error.h"
 
 #define TRUST_NO_OTHER ((uid_t)-1) /* only root and the effective user */
-#define TRUST_ANYBODY  ((uid_t)-2) /* any owner: the caller will check trust_owner() */
 
 enum trust {
 	TRUST_BELIEVED,

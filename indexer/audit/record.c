@@ -10,9 +10,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/path.h"
 #include "indexer/audit/collect.h"
 #include "indexer/file_hash.h"
@@ -218,15 +218,16 @@ static void check_hash(struct records *records, const struct wheel_file *file)
 	bool is_moved = !records->site->commands && slice_starts(file->path, SLICE("../"));
 	struct slice place = is_moved ? path_base(file->path) : file->path;
 	CLEANUP(cleanup_free) char *path = NULL;
-	struct stat status;
+	CLEANUP(cleanup_close) int fd = -1;
 
 	if (slice_is_null(file->sha256) ||
 	    !counts_up_to(records, &records->hashed, file->path, HASHES_OF_A_FILE))
 		return;
 	path = collect_path(records->collect, "%s/%s%.*s", records->site->path,
 	                    is_moved ? "bin/" : "", SLICE_ARGS(place));
-	if (path && (!slice_starts(file->path, SLICE("../")) || lstat(path, &status) == 0 ||
-	             errno != ENOENT))
+	if (path && slice_starts(file->path, SLICE("../")))
+		fd = file_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW);
+	if (path && (fd >= 0 || errno != ENOENT || !slice_starts(file->path, SLICE("../"))))
 		compare(records, path, file->sha256);
 }
 
@@ -318,8 +319,9 @@ static struct slice read_file(const struct records *records, const char *name, s
 static void check_withheld(const struct records *records)
 {
 	CLEANUP(cleanup_free) char *path = path_of(records, "RECORD");
+	CLEANUP(cleanup_close) int fd = path ? file_open(AT_FDCWD, path, 0) : -1;
 
-	if (path && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 && errno == EACCES)
+	if (path && fd < 0 && errno == EACCES)
 		complain(records, "unread", path, "it cannot be read");
 }
 

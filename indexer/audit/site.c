@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "indexer/audit/collect.h"
 #include "indexer/update/needed.h"
 #include "libquery/layout.h"
@@ -90,7 +91,7 @@ static void scan(struct site *site, const struct database_root *wanted)
 /* A directory without read permission looks empty to this user, but not to others. */
 static void check_withheld(const struct site *site)
 {
-	if (faccessat(AT_FDCWD, site->path, R_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES)
+	if (!file_can_list(site->path) && errno == EACCES)
 		site_complain(site, "unread", 0, slice_of(site->path),
 		              "the directory cannot be read");
 }

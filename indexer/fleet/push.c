@@ -244,12 +244,11 @@ static int check_files(struct error *error)
 
 	for (size_t i = 0; code >= 0 && i < sizeof(files) / sizeof(*files); i++) {
 		CLEANUP(cleanup_free) char *path = NULL;
-		struct stat status;
 
 		if (!files[i][0] || !*files[i][0])
 			continue;
 		path = text_format("%s%s", files[i][0], files[i][1]);
-		code = path ? safe_believe_named(path, &status, error) : error_nomem(error);
+		code = path ? safe_believe_named(path, NULL, error) : error_nomem(error);
 		if (code == 0)
 			code = safe_believe_place(path, NULL, error);
 	}

@@ -104,10 +104,9 @@ static int find_record(const struct kept *kept, const char *now, struct error *e
 /* Open the directory for trees: nobody else can lead the way to it elsewhere. */
 static int open_trees(const char *path, enum safe_create create, int *fd, struct error *error)
 {
-	struct stat status;
 	int code = safe_directory_open(path, NULL, create, fd, error);
 
-	return code < 0 ? code : safe_believe(path, NULL, TRUST_NO_OTHER, &status, error);
+	return code < 0 ? code : safe_believe(path, NULL, TRUST_NO_OTHER, NULL, error);
 }
 
 /* --- add --- */

@@ -155,21 +155,20 @@ static int read_files(struct reading *reading, struct error *error)
 /* libcurl opens files by their names, so other users must not be able to replace them. */
 static int check_files(char **values, struct error *error)
 {
-	static const enum setting files[] = {SETTING_NETRC, SETTING_CERTIFICATES, SETTING_CLIENT};
+	static const enum setting files[] = {SETTING_CERTIFICATES, SETTING_CLIENT};
 	const char *home = trust_environment("HOME");
 	char **netrc = &values[SETTING_NETRC];
 	struct stat status = {0};
-	int code = 0;
+	int code;
 
 	if (!*netrc && home && *home && !(*netrc = text_format("%s/.netrc", home)))
 		return error_nomem(error);
-	for (size_t i = 0; code >= 0 && i < sizeof(files) / sizeof(*files); i++) {
-		const char *file = values[files[i]];
-
-		code = file ? safe_believe_named(file, &status, error) : 0;
-		if (i == 0 && file && (code == 0 || (code > 0 && !S_ISREG(status.st_mode))))
-			free(take(*netrc));
-	}
+	code = *netrc ? safe_believe_named(*netrc, &status, error) : 1;
+	if (code == 0 || !S_ISREG(status.st_mode))
+		free(take(*netrc));
+	for (size_t i = 0; code >= 0 && i < sizeof(files) / sizeof(*files); i++)
+		if (values[files[i]])
+			code = safe_believe(values[files[i]], NULL, TRUST_NO_OTHER, NULL, error);
 	return code < 0 ? code : 0;
 }
 

@@ -1,10 +1,8 @@
 /*
  * forget.c - drops a site directory, an archive or a package index from its database.
  */
-#include <errno.h>
-#include <unistd.h>
-
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "indexer/image/kept.h"
 #include "indexer/package_index/catalogue.h"
 #include "indexer/update/edit.h"
@@ -82,11 +80,11 @@ int command_forget(const struct options *given, struct error *error)
 	}
 	for (size_t i = 0; code >= 0 && i < databases.count; i++) {
 		const struct database *database = &databases.items[i];
+		struct stat status;
 
-		if (access(database->file, F_OK) == 0)
+		code = file_status(AT_FDCWD, database->file, &status, error);
+		if (code > 0)
 			code = edit_database(options, database, forget_roots, NULL, &result, error);
-		else if (errno_is_failure(errno))
-			code = error_errno(error, errno, "%s", database->file);
 	}
 	if (code < 0)
 		return code;

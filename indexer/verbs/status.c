@@ -70,9 +70,10 @@ static bool is_switched_on(const char *path)
 	CLEANUP(cleanup_free) char *pth = text_format("%s/entrydb.pth", path);
 	CLEANUP(cleanup_free) char *custom = text_format("%s/sitecustomize.py", path);
 	CLEANUP(cleanup_free) char *text = NULL;
+	struct stat status;
 	size_t length = 0;
 
-	if (pth && access(pth, F_OK) == 0)
+	if (pth && file_status(AT_FDCWD, pth, &status, NULL) > 0)
 		return true;
 	return custom && small_file_read(custom, sizeof(SIGN) - 1, &text, &length, NULL) > 0 &&
 	       strcmp(text, SIGN) == 0;

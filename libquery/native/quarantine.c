@@ -140,8 +140,7 @@ void quarantine_watch_end(struct quarantine_watch *watch)
 static int open_existing(const char *path, int *fd, struct error *error)
 {
 	struct error own = {0};
-	struct stat status;
-	int code = safe_believe(path, NULL, TRUST_NO_OTHER, &status, &own);
+	int code = safe_believe(path, NULL, TRUST_NO_OTHER, NULL, &own);
 
 	if (code == 0)
 		code = safe_directory_open(path, NULL, SAFE_EXISTING, fd, &own);

@@ -285,6 +285,10 @@ class Publishing(TrustTest):
         self.assertIn("leads past the directories above it", reply.err)
         self.assertEqual(os.path.exists("/var/lib/entrydb/entry_points.db"), here)
         self.assertIn("inside", self.run_program("list", "--root", f"/proc/{inside.pid}/root", status=DONE).out)
+        add_distribution(self.site, "outside")
+        theirs = subprocess.Popen(["sleep", "60"], user=self.other.uid, group=self.other.gid, extra_groups=[])
+        self.addCleanup(support.end, theirs)
+        self.assertIn("outside", self.run_program("list", "--root", f"/proc/{theirs.pid}/root", "--path", self.site, status=DONE).out)
 
     def test_a_link_of_root_s_to_a_private_tree(self):
         """The database is as private as the tree."""
@@ -396,6 +400,12 @@ class Publishing(TrustTest):
         os.symlink("/mod.py", f"{image}/venv/{SITE}/mod.py")
         found = self.run_program("audit", "--json", "--root", image, "/venv").objects
         self.assertIn("module-outside", [one["rule"] for one in found])
+        os.chmod(self.top, 0o755)
+        os.chmod(self.mine, 0o700)
+        os.makedirs(f"{image}/srv")
+        os.symlink(self.mine, f"{image}/srv/lib")
+        reply = self.run_program("verify", "--root", image, "/srv", user=self.other.uid, status=COULD_NOT)
+        self.assertNotIn("denied", reply.err)  # which would say that it exists
         os.symlink("/venv", f"{image}/linked")
         self.run_program("audit", "--root", image, "/linked", status=NOT_FOUND)
         self.run_program("disable", "--root", image, "--prefix", "/linked", "g", status=DONE)
@@ -552,12 +562,35 @@ class Looking(TrustTest):
         add_distribution(site, "outer", text="[demo]\nswordfish = is:swordfish\n")
         self.run_program("update", self.mine)
         shutil.rmtree(self.prefix)
+        os.makedirs(self.prefix)
+        os.symlink(site, f"{self.prefix}/site")
+        self.other.own(self.prefix)
+        for path in (f"{self.prefix}/site", f"{self.prefix}/site/../site-packages"):
+            self.assertNotIn("swordfish", self.run_program("list", "--fresh", "trust", "--path", path).out)
+        self.run_program("disable", "--prefix", f"{self.prefix}/site/../../..", "demo", status=COULD_NOT)
+        self.assertFalse(os.path.exists(f"{self.mine}/etc"))
+        shutil.rmtree(self.prefix)
         shutil.copytree(f"{self.mine}/lib", f"{self.prefix}/lib", ignore=lambda path, names: [name for name in names if "outer" in name])
         os.makedirs(f"{self.prefix}/var/lib")
         os.symlink(f"{self.mine}/var/lib/entrydb", f"{self.prefix}/var/lib/entrydb")
         self.other.own(self.prefix)
         reply = self.run_program("list", "--fresh", "trust", "--path", self.site)
         self.assertNotIn("swordfish", reply.out)
+
+    def test_a_link_to_a_root(self):
+        """Below a root every link is followed: so a link of another user leads only to a root of that user."""
+        inside = "usr/lib/python3/dist-packages"
+        add_distribution(f"{self.mine}/{inside}", "outer", text="[secret]\nword = is:swordfish\n")
+        info = add_distribution(self.site, "alpha")
+        os.unlink(f"{info}/entry_points.txt")
+        os.symlink(self.secret, f"{info}/entry_points.txt")
+        add_distribution(self.site, "beta")
+        for target, site, status in ((self.mine, f"/{inside}", COULD_NOT), ("/", self.site, COULD_NOT), (".", self.site[len(self.prefix):], DONE)):
+            os.symlink(target, f"{self.prefix}/image")
+            self.other.own(self.prefix)
+            reply = self.run_program("list", "--root", f"{self.prefix}/image", "--path", site, status=status)
+            self.assertNotIn("swordfish", reply.out)
+            os.unlink(f"{self.prefix}/image")
 
     def test_a_link_to_private_archives(self):
         """Not even their names are listed."""
@@ -601,11 +634,11 @@ class Running(TrustTest):
                 self.assertIn(f"belongs to user {self.other.uid}", reply.err)
         for path in self.look(self.prefix):
             os.lchown(path, 0, 0)
-        for place in (os.path.dirname(python), self.site):
+        for place, mode, why in ((os.path.dirname(python), 0o2775, "may write to"), (self.site, 0o2775, "may write to"), (self.site, 0o1777, "can create files in")):
             os.chown(place, 0, self.other.gid)
-            os.chmod(place, 0o2775)
+            os.chmod(place, mode)
             reply = self.run_program("run", "evil", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT)
-            self.assertIn(f"others may write to {place}", reply.err)
+            self.assertIn(f"others {why} {place}", reply.err)
             os.chmod(place, 0o755)
         theirs = f"{self.top}/theirs"
         os.mkdir(theirs)
@@ -845,6 +878,7 @@ class Loading(TrustTest):
         for run_path, extra, loads in ((theirs, [f"{pkg}/libhelper.so"], False), (f"{theirs}/$LIB", [f"{pkg}/libhelper.so"], False),
                                        (f"{theirs}/$PLATFORM", [], False), ("", [], False), ("sub", [], False), (f"{self.top}/sticky/x", [], False),
                                        (f"{self.top}/sticky", [], False), ("/none", [gone], False),
+                                       ("/proc/self/cwd", [f"{pkg}/libhelper.so"], False),
                                        (theirs, ["-Wl,-f,libother.so"], False), (f"{self.mine}/none:/none", [f"{pkg}/libhelper.so"], True)):
             subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{pkg}/libplugin.so", "-Wl,--no-as-needed", *extra,
                             f"-Wl,--enable-new-dtags,-rpath,{run_path}:$ORIGIN"], input=b"int entry(void) { return 1; }", check=True)

@@ -90,6 +90,13 @@ class Install(FreshTest):
         os.chown(share, 0, 1000)
         os.chmod(share, 0o2775)  # a member of the group could have written the record
         self.assertIn(f"install.sh: {PREFIX}/share belongs to another user, or others may write to it; ", self.uninstall_after(plain, status=1))
+        os.chown(share, 0, 0)
+        os.chmod(share, 0o755)
+        os.rename(self.root.on_disk(PREFIX), self.root.on_disk("/srv/real"))
+        os.symlink("theirs", self.root.on_disk(PREFIX))  # whose owner can lead it elsewhere at any moment
+        os.symlink("real", self.root.on_disk("/srv/theirs"))
+        os.lchown(self.root.on_disk("/srv/theirs"), 1000, 1000)
+        self.assertIn("install.sh: /srv/theirs belongs to another user, or others may write to it; ", self.uninstall_after(plain, status=1))
 
     def uninstall_after(self, *databases, status=0):
         """As if an installation in another prefix had made them; what is said."""

@@ -330,6 +330,36 @@ static void test_sysroot(void **state)
 	free(sysroot);
 }
 
+/* Its owner renames it while it is read. */
+static void test_a_renamed_sysroot(void **state)
+{
+	struct file_sysroot image;
+	int site, fd;
+
+	scratch_text("outside", "");
+	scratch_text("image/inside", "");
+	scratch_directory("image/site");
+	assert_int_equal(symlink(scratch_path("outside"), "image/site/out"), 0);
+	assert_int_equal(symlink("/inside", "image/site/in"), 0);
+	assert_int_equal(file_sysroot_open(scratch_path("image"), &image), 0);
+	file_set_sysroot(&image);
+	site = file_open(AT_FDCWD, scratch_path("image/site"), O_DIRECTORY);
+	fd = file_open(site, "in", 0);
+	assert_true(fd >= 0 && close(fd) == 0);
+	assert_int_equal(rename("image", "image2"), 0);
+	scratch_directory("image");
+	assert_int_equal(file_open(site, "in", 0), -1);
+	assert_int_equal(file_open(site, "out", 0), -1);
+	fd = file_open(AT_FDCWD, scratch_path("image/site/in"), 0);
+	assert_true(fd >= 0 && close(fd) == 0);
+	fd = safe_look_open(image.fd, "site/in", O_RDONLY);
+	assert_true(fd >= 0 && close(fd) == 0);
+	assert_int_equal(safe_look_open(image.fd, "site/out", O_RDONLY), -1);
+	file_set_sysroot(NULL);
+	file_sysroot_close(&image);
+	close(site);
+}
+
 static void test_sysroot_of_another(void **state)
 {
 	struct fixture *f = *state;
@@ -365,4 +395,4 @@ static void test_low_descriptors(void **state)
 RUN_TESTS(TEST(test_spellings), TEST(test_what_is_made), TEST(test_own_links),
           TEST(test_territories), TEST(test_sticky), TEST(test_links_of_others),
           TEST(test_links_of_proc), TEST(test_the_gate), TEST(test_as_a_user), TEST(test_sysroot),
-          TEST(test_sysroot_of_another), TEST(test_low_descriptors))
+          TEST(test_a_renamed_sysroot), TEST(test_sysroot_of_another), TEST(test_low_descriptors))

@@ -175,25 +175,21 @@ void closure_begin(struct closure *closure)
 /* --- reading libraries --- */
 
 /*
- * Results are published, so a library is used only if everyone may read it. (A plain user publishes
- * only to itself, and may use its own files.)
+ * Results are published, so a library is used only if all readers can read it; without any, a plain
+ * user, who publishes only to itself, may use its own files, too.
  */
-static bool is_public(int fd, const struct stat *status)
-{
-	return S_ISREG(status->st_mode) && (trust_everybody(fd, status) & S_IROTH ||
-	                                    (geteuid() != 0 && status->st_uid == geteuid()));
-}
-
-/* Can some readers of root's database not search the way to @path? */
-static bool is_hidden(const struct linkage *linkage, const char *path)
+static bool is_public(const struct linkage *linkage, const char *path, int fd,
+                      const struct stat *status)
 {
 	const char *sysroot = linkage->sysroot[0] ? linkage->sysroot : NULL;
-	struct safe_way way;
+	const mode_t readers = linkage->readers ? linkage->readers : 0444;
+	const mode_t reach = (readers & 0111) << 2;
+	struct safe_way way = {0};
 
-	if (!linkage->readers || geteuid() != 0)
-		return false;
-	safe_path_look(path, sysroot, &way, NULL);
-	return linkage->readers & 0444 & (linkage->readers & 0111) << 2 & ~way.search;
+	if (reach)
+		safe_path_look(path, sysroot, &way, NULL);
+	return (readers & 0444 & ~((way.search | ~reach) & trust_everybody(fd, status))) == 0 ||
+	       (!linkage->readers && geteuid() != 0 && status->st_uid == geteuid());
 }
 
 static int open_installed(const struct linkage *linkage, struct slice path, struct error *error)
@@ -208,7 +204,8 @@ static int open_installed(const struct linkage *linkage, struct slice path, stru
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", name)
 		                               : ERROR_NOTFOUND;
-	return is_public(fd, &status) && !is_hidden(linkage, name) ? take_fd(&fd) : ERROR_NOTFOUND;
+	return S_ISREG(status.st_mode) && is_public(linkage, name, fd, &status) ? take_fd(&fd)
+	                                                                        : ERROR_NOTFOUND;
 }
 
 /* 1: *out is the library at @path; 0: none that can be read; or a failure. */
