@@ -15,8 +15,10 @@ _LATER = ("EntryPoint", "EntryPoints", "entry_points", "version")
 def accelerate():
     """Make importlib.metadata and importlib_metadata answer from the database, with their own
     objects, whether imported before or after this call. Imports neither. ENTRYDB=0 disables it."""
+    import os
     site = _site()
-    site.start()
+    if os.environ.get("ENTRYDB") != "0":  # the program may have set it
+        site.start()
     rest = site.part("_entrydb_replacement")
     rest.worth = 0  # load entrydb with the first query
     for _, _, begin in tuple(rest.replacements.values()):
