@@ -1,6 +1,7 @@
 """Loaded by _entrydb_replacement at the first query: decides when loading the package saves time.
 
-Until then Python's own functions answer; in small environments they always do.
+Until then Python's own functions answer; in small environments they always do. The other modules are
+obtained by part(), see _entrydb_site: a program may delete them from sys.modules.
 """
 
 import _frozen_importlib as bootstrap
@@ -12,11 +13,8 @@ import posix
 import sys
 from time import perf_counter, time
 
-from _entrydb_replacement import itself, looking_like
-
 HOME = __file__.rpartition("/")[0] + "/entrydb"
 environ, stat = os.environ, posix.stat
-ourselves = sys.modules[__name__]
 replacements = {}            # name of a metadata module -> its Connecting
 connecting = _thread.allocate_lock()
 counted = {}                 # path entry -> (inode and time or set of names, distributions)
@@ -32,13 +30,12 @@ ONE_BY_ONE = 32              # distributions read singly before the caller seems
 class Connecting:
     """A metadata module that was queried; parts: its replaced functions and properties."""
 
-    active = True
     ask = ask_distribution = ask_name = ask_header = None
     asking = None                    # the thread in which Python's own function runs
     wait = pause = read = count = 0  # read: distributions read by Python so far; count: for one query
 
-    def __init__(self, home, module, parts):
-        self.home, self.module, self.parts = home, module, parts
+    def __init__(self, module, parts):
+        self.home, self.module, self.parts = part("_entrydb_replacement"), module, parts
         self.function = parts["", "entry_points"][1]
         self.property = parts["Distribution", "entry_points"][1]
         put_new(module, parts)
@@ -137,8 +134,8 @@ def submodule(name):
     """Return a submodule of the package beside this file, independently of the current import system.
     Neither another module called entrydb (in a script's directory, for instance) nor the package's own
     __init__.py is run."""
-    for each in itself, ourselves:
-        sys.modules.setdefault(each.__name__, each)
+    for each in "_entrydb_replacement", __name__:
+        sys.modules.setdefault(each, part(each))
     for package in ("entrydb", "_entrydb"):
         if getattr(sys.modules.get(package), "__path__", None) == [HOME]:
             break
@@ -172,7 +169,7 @@ def put_new(module, parts):
             return object.__new__(cls)
         return checking.__new__(cls, *arguments, **keywords)
 
-    looking_like(own, __new__).__wrapped__ = kind.__init__  # the signature of the class
+    part("_entrydb_replacement").looking_like(own, __new__).__wrapped__ = kind.__init__  # the signature of the class
     ours = kind.__new__ = staticmethod(__new__)
     parts["PathDistribution", "__new__"] = kind, None, ours
 
@@ -237,13 +234,25 @@ def exists(path):
     return True
 
 
+def is_privileged():
+    """As trust_is_privileged() in db/base/trust.c: may the environment be another user's?"""
+    try:
+        with open("/proc/self/auxv", "rb") as file:
+            words = memoryview(file.read()).cast("L")
+    except OSError:  # such a process may not even read its own
+        return True
+    at_secure = (23, 1)
+    return at_secure in zip(words[::2], words[1::2]) \
+        or len({*posix.getresuid()}) * len({*posix.getresgid()}) > 1
+
+
 # --- update of stale databases: see entrydb/_refresh.py ---
 
 def refresh(find, pid):
     """Start the update, except in a child of fork() or if pip's hook does it. Ignores all errors."""
     try:
         found = not exit_is_watched and find()
-        if found and pid == posix.getpid() and not itself.part.__globals__["is_privileged"]():
+        if found and pid == posix.getpid() and not is_privileged():
             submodule("_refresh").start(found)
     except Exception:
         pass
@@ -273,7 +282,7 @@ def stop(home):
     for _, parts, begin in home.replacements.values():
         replacement = begin()
         if replacement:
-            replacement.active = False
+            replacement.ask, replacement.wait = None, float("inf")  # for callers that kept a function
         for (_, name), (owner, theirs, ours) in parts.items():
             if vars(owner).get(name) is not ours:
                 continue
@@ -295,7 +304,7 @@ def watch_pip(name, loader):
         return update_at_exit()
     directory = loader.path.rpartition("/")[0] + "/_internal/commands"
     loaders = external.PathFinder._path_importer_cache(directory)._loaders
-    loaders[loaders.index((".py", type(loader)))] = ".py", itself.part.__globals__["entrydb_loader"]
+    loaders[loaders.index((".py", type(loader)))] = ".py", part.__globals__["entrydb_loader"]
 
 
 def update_at_exit():

@@ -1,26 +1,26 @@
-"""Runs at interpreter start in environments where entrydb is switched on.
-
-sitecustomize.py begins with this code, or entrydb.pth imports it; from Python 3.15 on,
-entrydb.start calls start(). Each function and each name here adds to the start-up time of every
-interpreter, so there are few. Other imports cost nothing extra: only the finders of the few
-directories that may contain a watched module are patched. They make the loaders of source files with
-entrydb_loader(), which loads _entrydb_replacement.py for a watched module.
-
-A program may delete or reload any module, including this one: what is loaded is kept here as long as a
-finder has entrydb_loader().
-"""
+# Runs at interpreter start in environments where entrydb is switched on.
+#
+# sitecustomize.py begins with this code, or entrydb.pth imports it; from Python 3.15 on,
+# entrydb.start calls start(). Each function, name and docstring here adds to the start-up time of every
+# interpreter, so there are few, and no docstrings. Other imports cost nothing extra: only the finders of
+# the few directories that may contain a watched module are patched. They make the loaders of source files
+# with entrydb_loader(), which loads _entrydb_replacement.py for a watched module.
+#
+# A program may delete or reload any module, including this one: what is loaded is kept here as long as a
+# finder has entrydb_loader().
 
 import os
+import posix
 import sys
 from _frozen_importlib_external import PathFinder, SourceFileLoader
 
-access, kept = os.access, {}
+access, kept = posix.access, {}
 HOME = __file__.rpartition("/")[0]
 LIBRARY = getattr(os, "__file__", "").rpartition("/")[0] + "/importlib"
 
 
+# Return the loader of a source file.
 def entrydb_loader(name, path):
-    """Return the loader of a source file."""
     loader = SourceFileLoader(name, path)
     if name in ("importlib.metadata", "importlib_metadata", "pip",
                 "pip._internal.commands.install", "pip._internal.commands.uninstall"):
@@ -35,9 +35,9 @@ def entrydb_loader(name, path):
     return loader
 
 
+# Return a module of the directory of this file, loaded once, regardless of sys.path. A normal import would
+# double its cost.
 def part(name):
-    """Return a module of the directory of this file, loaded once, regardless of sys.path. A normal
-    import would double its cost."""
     found = kept.get(name) or sys.modules.get(name)
     if not found:
         found = type(sys)(name)
@@ -52,21 +52,19 @@ def part(name):
     return found
 
 
-def is_privileged():
-    """As trust_is_privileged() in db/base/trust.c: is the environment another user's?"""
+# Is the environment the user's own?
+def is_obeyed():
     try:
-        with open("/proc/self/auxv", "rb") as file:
-            words = memoryview(file.read()).cast("L")
-    except OSError:  # such a process may not even read its own
+        return not part("_entrydb_connecting").is_privileged()
+    except Exception:
         return True
-    return (23, 1) in zip(words[::2], words[1::2]) or len({*os.getresuid()}) * len({*os.getresgid()}) > 1  # AT_SECURE
 
 
+# Patch the finders, including those of directories added to sys.path since the last call; not those with
+# another loader. ENTRYDB=0 in the environment of the process disables it. refreshes: update stale databases
+# at exit.
 def start(refreshes=False):
-    """Patch the finders, including those of directories added to sys.path since the last call; not
-    those with another loader. ENTRYDB=0 in the environment disables it. refreshes: update stale
-    databases at exit."""
-    if os.environ.get("ENTRYDB") == "0" and not is_privileged():
+    if posix.environ.get(b"ENTRYDB") == b"0" and is_obeyed():  # os.environ takes ten times as long
         return
     kept["refreshes"] = refreshes
     for entry in (LIBRARY, *sys.path):

@@ -15,8 +15,11 @@ _LATER = ("EntryPoint", "EntryPoints", "entry_points", "version")
 def accelerate():
     """Make importlib.metadata and importlib_metadata answer from the database, with their own
     objects, whether imported before or after this call. Imports neither. ENTRYDB=0 disables it."""
+    import os
+    import posix
     site = _site()
-    site.start()
+    if os.environ.get("ENTRYDB") != "0" or posix.environ.get(b"ENTRYDB") == b"0":
+        site.start()  # which judges the variable of the process; else the program has set it
     rest = site.part("_entrydb_replacement")
     rest.worth = 0  # load entrydb with the first query
     for _, _, begin in tuple(rest.replacements.values()):
