@@ -52,19 +52,14 @@ def part(name):
     return found
 
 
-# Is the environment the user's own?
-def is_obeyed():
-    try:
-        return not part("_entrydb_connecting").is_privileged()
-    except Exception:
-        return True
-
-
 # Patch the finders, including those of directories added to sys.path since the last call; not those with
 # another loader. ENTRYDB=0 in the environment of the process disables it. refreshes: update stale databases
 # at exit.
 def start(refreshes=False):
-    if posix.environ.get(b"ENTRYDB") == b"0" and is_obeyed():  # os.environ takes ten times as long
+    try:  # os.environ takes ten times as long
+        if posix.environ.get(b"ENTRYDB") == b"0" and not part("_entrydb_connecting").is_privileged():
+            return
+    except Exception:  # half uninstalled
         return
     kept["refreshes"] = refreshes
     for entry in (LIBRARY, *sys.path):
