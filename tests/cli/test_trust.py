@@ -872,8 +872,9 @@ class Loading(TrustTest):
         os.makedirs(pkg)
         os.makedirs(f"{theirs}/sub")
         self.other.own(theirs)
-        os.makedirs(f"{self.top}/sticky")
-        os.chmod(f"{self.top}/sticky", 0o1777)
+        for name, mode in (("sticky", 0o1777), ("private", 0o1775)):  # the latter for the group with the owner's number
+            os.makedirs(f"{self.top}/{name}")
+            os.chmod(f"{self.top}/{name}", mode)
         write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
         gone = f"{self.top}/sticky/libgone.so"
         for library in (f"{pkg}/libhelper.so", gone):
@@ -881,7 +882,7 @@ class Loading(TrustTest):
                            check=True)
         for run_path, extra, loads in ((theirs, [f"{pkg}/libhelper.so"], False), (f"{theirs}/$LIB", [f"{pkg}/libhelper.so"], False),
                                        (f"{theirs}/$PLATFORM", [], False), ("", [], False), ("sub", [], False), (f"{self.top}/sticky/x", [], False),
-                                       (f"{self.top}/sticky", [], False), ("/none", [gone], False),
+                                       (f"{self.top}/sticky", [], False), ("/none", [gone], False), (f"{self.top}/private", [], True),
                                        ("/proc/self/cwd", [f"{pkg}/libhelper.so"], False),
                                        (theirs, ["-Wl,-f,libother.so"], False), (f"{self.mine}/none:/none", [f"{pkg}/libhelper.so"], True)):
             subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{pkg}/libplugin.so", "-Wl,--no-as-needed", *extra,
