@@ -314,8 +314,8 @@ void elf_file_close(struct elf_file *file)
 struct links {
 	elf_link_each *each;
 	void *payload;
-	struct slice strings; /* of the current section */
-	size_t versions;      /* read so far */
+	struct slice strings;
+	size_t versions; /* read so far */
 	bool ended;
 };
 
@@ -384,26 +384,18 @@ static void report_versions_defined(struct links *links, Elf_Data *data, GElf_Wo
 
 int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, struct error *error)
 {
-	static const GElf_Word sections[] = {SHT_GNU_verneed, SHT_GNU_verdef};
 	struct links links = {.each = each, .payload = payload};
-	Elf_Data *dynamic;
+	GElf_Shdr header;
+	Elf_Data *data;
 
 	errno = 0;
-	dynamic = find_dynamic(file->elf, &links.strings);
-	if (!dynamic)
+	data = find_dynamic(file->elf, &links.strings);
+	if (!data)
 		return check_system(damaged(error), error);
-	report_dynamic(&links, dynamic);
-	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
-		GElf_Shdr header;
-		Elf_Data *data = find_data(file->elf, sections[i], &header);
-
-		links.strings = find_strings(file->elf, &header);
-		if (!data || slice_is_null(links.strings))
-			continue;
-		if (header.sh_type == SHT_GNU_verneed)
-			report_versions_needed(&links, data, header.sh_info);
-		else
-			report_versions_defined(&links, data, header.sh_info);
-	}
+	report_dynamic(&links, data);
+	if ((data = find_data(file->elf, SHT_GNU_verneed, &header)))
+		report_versions_needed(&links, data, header.sh_info);
+	if ((data = find_data(file->elf, SHT_GNU_verdef, &header)))
+		report_versions_defined(&links, data, header.sh_info);
 	return check_system(0, error);
 }
