@@ -98,13 +98,13 @@ void hook_begin(const char *name)
 /* Shells, and the wrapper of dpkg's hook. */
 static const char shells[] = "ash bash dash fish ksh sh timeout zsh";
 /*
- * Package managers. The arguments of other programs (make install KEY=secret) are unknown, as are
- * options with two arguments (nix).
+ * Package managers. The arguments of other programs (make install KEY=secret, a vendor's setup) are
+ * unknown, as are options with two arguments (nix).
  */
 static const char managers[] =
         "apk apt apt-get aptitude conda dnf dpkg easy_install hatch mamba microdnf micromamba nala "
-        "pacman paru pdm pip pipenv pipx pixi poetry rpm rye setup spack unattended-upgrade uv yay "
-        "yum zypper";
+        "pacman paru pdm pip pipenv pipx pixi poetry rpm rye spack unattended-upgrade uv yay yum "
+        "zypper";
 static const char interpreters[] = "perl pypy python ruby";
 static const char verbs[] = "add autoremove build configure del develop dist-upgrade distupgrade "
                             "downgrade erase full-upgrade i in install lock purge reinstall "
@@ -118,12 +118,18 @@ static const char flags[] = "-U -e -q -qq -v -vv -y --assumeyes --dev --editable
 static const char by_option[] = "dpkg pacman rpm";
 static const char by_option_verbs[] = "FPRSUeir"; /* their first letters */
 
-/* The base name of @path, or null if any part of @path may belong to an address or a secret. */
+/*
+ * The base name of @path, or null if any part of @path may belong to an address or a secret: a
+ * version follows "=", or else a setting (spack install a cflags=-DKEY=secret).
+ */
 static struct slice plain_name(const char *path, const char *others)
 {
 	struct slice name = path_base(slice_of(path));
+	const char *value = strchrnul(path, '=');
 
-	return text_is_plain(slice_of(path), others) && name.len <= NAME_MAX_SHOWN
+	value += strspn(value, "=");
+	return text_is_plain(slice_of(path), others) && name.len <= NAME_MAX_SHOWN &&
+	                       (!*value || strchr("0123456789", *value))
 	               ? name
 	               : (struct slice){0};
 }

@@ -52,10 +52,12 @@ static int why_not_loadable(const struct load *load)
 	if (state == ENTRYDB_STATE_NO_SYMBOL)
 		return ERROR_NO_SYMBOL;
 	/*
-	 * Dependencies may have been installed or loaded since; and this process may be the host.
+	 * Dependencies may have been installed or loaded since, or were not examined; and this
+	 * process may be the host.
 	 */
 	if (state != ENTRYDB_STATE_OK && state != ENTRYDB_STATE_MISSING_DEPENDENCY &&
-	    state != ENTRYDB_STATE_NEEDS_HOST)
+	    state != ENTRYDB_STATE_NEEDS_HOST &&
+	    (state != ENTRYDB_STATE_NOT_EXAMINED || !entrydb_target_symbol(load->target)))
 		return ERROR_UNRESOLVED;
 	return entrydb_target_object(load->target) && entrydb_target_symbol(load->target)
 	               ? 0

@@ -506,7 +506,8 @@ int safe_believe_place(const char *path, const char *sysroot, struct error *erro
 		return error_move(error, &own);
 	error_clear(&own);
 	/* In a sticky directory others cannot replace files, but create them. */
-	return walk.status.st_mode & (S_IWGRP | S_IWOTH) && walk.status.st_mode & S_ISVTX
+	walk.status.st_mode &= ~(mode_t)S_ISVTX;
+	return trust_is_writable(walk.fd, &walk.status)
 	               ? error_set(error, ERROR_PERMISSION, "others can create files in %s",
 	                           name_of(&walk))
 	               : 0;

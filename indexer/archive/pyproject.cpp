@@ -8,6 +8,7 @@
 
 #ifdef HAVE_TOMLPLUSPLUS
 
+#include <algorithm>
 #include <map>
 #include <new>
 #include <stdexcept>
@@ -39,7 +40,13 @@
 namespace
 {
 
-/* A violation of the specification of pyproject.toml. */
+/*
+ * The parser's stack is as deep as a dotted key is long, and it searches a list of all tables: limit
+ * the characters that make them.
+ */
+constexpr std::ptrdiff_t marks_max = 50000;
+
+/* A violation of the specification of pyproject.toml, or of this limit. */
 struct bad_project : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
@@ -169,6 +176,9 @@ struct reader {
 pyproject_status pyproject_read(const char *text, size_t length, const pyproject_sink *sink,
                                 char problem[PYPROJECT_PROBLEM_SIZE])
 try {
+	if (std::count_if(text, text + length, [](char c) { return c == '.' || c == '['; }) >
+	    marks_max)
+		throw bad_project("more than 50,000 dots and brackets");
 	reader{sink}.read(toml::parse(std::string_view(text, length)));
 	return PYPROJECT_OK;
 } catch (const toml::parse_error &error) {

@@ -21,7 +21,7 @@
 #include "indexer/archive/archive_module.h"
 #include "indexer/message.h"
 
-#define LINKS_MAX 40 /* as in the kernel */
+#define STEPS_MAX (UNPACK_DEPTH_MAX + 40) /* nested calls; the kernel follows 40 links */
 
 #define WHITEOUT SLICE(".wh.")
 #define OPAQUE   SLICE(".wh..wh..opq")
@@ -138,9 +138,9 @@ static int make_directory(const struct unpack *unpack, int above, const char *na
 
 /*
  * Open the directory @path; create it and those above it if they are missing, also the target of a
- * link. -1 and errno.
+ * link. Fails after @steps nested calls. -1 and errno.
  */
-static int reach_directory(const struct unpack *unpack, struct slice path, int links)
+static int reach_directory(const struct unpack *unpack, struct slice path, int steps)
 {
 	struct slice name = path_base(path);
 	CLEANUP(cleanup_free) char *copy = NULL;
@@ -153,20 +153,21 @@ static int reach_directory(const struct unpack *unpack, struct slice path, int l
 
 	if (target >= 0 || errno != ENOENT || path.len == 0)
 		return take_fd(&target);
-	parent = reach_directory(unpack, path_directory(path), links);
+	errno = ENAMETOOLONG;
+	parent = steps > 0 ? reach_directory(unpack, path_directory(path), steps - 1) : -1;
 	copy = parent < 0 ? NULL : strndup(name.ptr, name.len);
 	if (!copy)
 		return -1;
 	if (make_directory(unpack, parent, copy) == 0)
 		return open_directory(unpack, path);
-	len = errno == EEXIST && links > 0 ? readlinkat(parent, copy, link, sizeof(link)) : -1;
+	len = errno == EEXIST ? readlinkat(parent, copy, link, sizeof(link)) : -1;
 	real = len < 0 ? NULL : file_real_path(parent);
 	if (real && strlen(real) >= strlen(unpack->directory))
 		leads = text_format("%s/%.*s",
 		                    link[0] == '/' ? "" : real + strlen(unpack->directory),
 		                    (int)len, link);
 	if (leads)
-		target = reach_directory(unpack, slice_of(leads), links - 1);
+		target = reach_directory(unpack, slice_of(leads), steps - 1);
 	return target < 0 ? -1 : open_directory(unpack, path);
 }
 
@@ -190,7 +191,7 @@ static int find_place(const struct unpack *unpack, struct slice path, bool make,
 	above = path_directory(all);
 	*name = strdup(path_base(all).ptr);
 	*directory =
-	        make ? reach_directory(unpack, above, LINKS_MAX) : open_directory(unpack, above);
+	        make ? reach_directory(unpack, above, STEPS_MAX) : open_directory(unpack, above);
 	return *name && *directory >= 0 ? 0 : error_errno(error, errno, "its directory");
 }
 

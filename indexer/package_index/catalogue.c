@@ -60,23 +60,31 @@ static int want(struct catalogue *all, struct slice name, struct slice specifier
 	return 0;
 }
 
-/* "name[extra]>=1,<2; marker"; other lines, such as options, are ignored. */
+/*
+ * "name[extra]>=1,<2 --option; marker"; other lines, such as options, are ignored. What a URL leads
+ * to is not in the index, and it may contain a password.
+ */
 static int want_line(struct catalogue *all, struct slice line, struct error *error)
 {
 	size_t length = 0;
 	struct slice rest;
-	const char *bracket;
+	const char *bracket, *option;
 
 	line = unicode_strip(slice_before(slice_before(line, '#'), ';'));
+	option = memmem(line.ptr, line.len, " --", 3);
+	line = option ? slice_between(line.ptr, option) : line;
 	while (length < line.len && !strchr("[<>=!~ @(\t", line.ptr[length]))
 		length++;
-	if (length == 0 || line.ptr[0] == '-')
+	if (length == 0 || line.ptr[0] == '-' || memchr(line.ptr, '/', line.len))
 		return 0;
 	rest = slice_from(line, length);
 	bracket = memchr(rest.ptr, ']', rest.len);
 	if (rest.len && rest.ptr[0] == '[' && bracket)
 		rest = slice_between(bracket + 1, line.ptr + line.len);
-	return want(all, slice_first(line, length), unicode_strip(rest), false, error);
+	rest = unicode_strip(rest);
+	if (slice_starts(rest, SLICE("(")))
+		rest = slice_before(slice_from(rest, 1), ')');
+	return want(all, slice_first(line, length), rest, false, error);
 }
 
 static int want_file(struct catalogue *all, const char *path, struct error *error)
@@ -89,6 +97,12 @@ static int want_file(struct catalogue *all, const char *path, struct error *erro
 
 	if (code <= 0)
 		return code < 0 ? code : error_set(error, ERROR_NOTFOUND, "%s: no such file", path);
+	for (char *at = text; (at = strchr(at, '\\')); at++) { /* continued lines */
+		size_t end = at[1] == '\r' ? 2 : 1;
+
+		if (at[end] == '\n')
+			memset(at, ' ', end + 1);
+	}
 	rest = arena_copy(&all->arena, (struct slice){text, length}, &failed);
 	for (code = failed ? error_nomem(error) : 0; code == 0 && rest.len > 0;)
 		code = want_line(all, slice_take_line(&rest), error);

@@ -337,6 +337,9 @@ class Hostile(Case):
     def test_deep(self):
         self.bad("File name too long", member("/".join(["d"] * 300) + "/x", "x"))
 
+    def test_deeper(self):
+        self.bad("File name too long", member("/".join(["d"] * 2000) + "/x", "x"))
+
     def test_many_layers(self):
         self.refuse("more than 1,000 layers", *[layer({})] * 1000)
 

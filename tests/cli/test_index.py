@@ -259,9 +259,11 @@ class Reading(IndexTest):
                 self.assertEqual([row[:2] for row in self.rows()], [("a", version), ("b", "1.0a1")], python)
         self.add("a", "--all-versions")
         self.assertEqual([row[1] for row in self.rows() if row[0] == "a"], ["1.10", "1.9", "4.0rc1"])
-        support.write(f"{self.top}/r.txt", "# c\n-e .\na[x]==1.9 ; python_version > '3'\n\n b >= 0\n")
-        self.add("--requirements", f"{self.top}/r.txt")
-        self.assertEqual([row[:2] for row in self.rows()], [("a", "1.9"), ("b", "1.0a1")])
+        for line in ("a[x]==1.9 ; python_version > '3' # https://a", "a==1.9 \\\n    --hash=sha256:0", "a (<1.10)", "a \\\r\n <1.10 --x=y"):
+            support.write(f"{self.top}/r.txt", f"# c\n-e .\n{line}\n\n b >= 0\n"
+                          "c @ https://u:hunter2@h/c.whl\ngit+https://u:hunter2@h/d\n./e\n")
+            self.add("--requirements", f"{self.top}/r.txt")
+            self.assertEqual([row[:2] for row in self.rows()], [("a", "1.9"), ("b", "1.0a1")], line)
 
     def test_many_versions(self):
         """More versions than are read at a time; a very long ETag is not stored."""

@@ -857,8 +857,12 @@ class Loading(TrustTest):
             file.seek(0x3c if struct.calcsize("P") == 8 else 0x30)
             file.write(bytes(4))
         code, text = self.load("host", "plugin")
-        self.assertIn("libhelper.so (of plugin) is not loaded: damaged", text)
+        self.assertRegex(text, "others may write to .*/libdeeper.so")
         self.assertLess(code, 0)
+        os.chown(f"{libs}/libdeeper.so", 0, 0)
+        self.run_program("update", self.prefix)
+        self.assertEqual(query(self.database, "SELECT state FROM entry_points"), [("not-examined",)])
+        self.assertEqual(self.load("host", "plugin")[0], 0)
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_where_libraries_are_looked_for(self):
@@ -868,8 +872,9 @@ class Loading(TrustTest):
         os.makedirs(pkg)
         os.makedirs(f"{theirs}/sub")
         self.other.own(theirs)
-        os.makedirs(f"{self.top}/sticky")
-        os.chmod(f"{self.top}/sticky", 0o1777)
+        for name, mode in (("sticky", 0o1777), ("private", 0o1775)):  # the latter for the group with the owner's number
+            os.makedirs(f"{self.top}/{name}")
+            os.chmod(f"{self.top}/{name}", mode)
         write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
         gone = f"{self.top}/sticky/libgone.so"
         for library in (f"{pkg}/libhelper.so", gone):
@@ -877,7 +882,7 @@ class Loading(TrustTest):
                            check=True)
         for run_path, extra, loads in ((theirs, [f"{pkg}/libhelper.so"], False), (f"{theirs}/$LIB", [f"{pkg}/libhelper.so"], False),
                                        (f"{theirs}/$PLATFORM", [], False), ("", [], False), ("sub", [], False), (f"{self.top}/sticky/x", [], False),
-                                       (f"{self.top}/sticky", [], False), ("/none", [gone], False),
+                                       (f"{self.top}/sticky", [], False), ("/none", [gone], False), (f"{self.top}/private", [], True),
                                        ("/proc/self/cwd", [f"{pkg}/libhelper.so"], False),
                                        (theirs, ["-Wl,-f,libother.so"], False), (f"{self.mine}/none:/none", [f"{pkg}/libhelper.so"], True)):
             subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{pkg}/libplugin.so", "-Wl,--no-as-needed", *extra,

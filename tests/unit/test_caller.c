@@ -47,6 +47,8 @@ static void test_secrets(void **state)
 	CHECK("pip\0install\0a @ https://u:p@x/a.whl", "pip install");
 	CHECK("/home/a b/secret tool\0install\0a", "?");
 	CHECK("make\0install\0PASSWORD=hunter2", "make");
+	CHECK("/opt/vendor/setup\0install\0hunter2", "setup");
+	CHECK("spack\0install\0a\0cflags=-DKEY=hunter2\0b=1.0=c", "spack install a b=1.0=c");
 	CHECK("sudo\0-u\0build\0TOKEN=hunter2\0pip\0install\0a", "sudo");
 	CHECK("nix\0build\0--option\0access-tokens\0host=hunter2", "nix");
 	CHECK("pip\0install\0-f\0/srv/hunter2\0a", "pip install a");

@@ -40,7 +40,7 @@ struct image {
 	size_t length;
 	char strings[ROOM / 2];
 	size_t strings_length;
-	Elf64_Dyn dynamic[3 * NAMES_MAX];
+	Elf64_Dyn dynamic[3 * NAMES_MAX + 2];
 	size_t dynamic_count;
 	Elf64_Sym symbols[4 * NAMES_MAX];
 	size_t symbol_count;
@@ -149,14 +149,25 @@ static void put_header(struct image *image, int machine)
 	        .e_type = ET_DYN,
 	        .e_machine = (Elf64_Half)(machine ? machine : EM_X86_64),
 	        .e_version = EV_CURRENT,
+	        .e_phoff = sizeof(header),
+	        .e_phentsize = sizeof(Elf64_Phdr),
+	        .e_phnum = 2,
 	        .e_shoff = (image->length + 7) / 8 * 8,
 	        .e_ehsize = sizeof(header),
 	        .e_shentsize = sizeof(Elf64_Shdr),
 	        .e_shnum = SECTIONS,
 	};
 
+	const Elf64_Phdr segments[] = {
+	        {.p_type = PT_LOAD, .p_filesz = image->length},
+	        {.p_type = PT_DYNAMIC,
+	         .p_offset = image->sections[DYNAMIC].sh_offset,
+	         .p_filesz = image->sections[DYNAMIC].sh_size},
+	};
+
 	assert_true(header.e_shoff + sizeof(image->sections) <= ROOM);
 	memcpy(image->bytes, &header, sizeof(header));
+	memcpy(image->bytes + sizeof(header), segments, sizeof(segments));
 	memcpy(image->bytes + header.e_shoff, image->sections, sizeof(image->sections));
 	image->length = (size_t)header.e_shoff + sizeof(image->sections);
 }
@@ -164,7 +175,7 @@ static void put_header(struct image *image, int machine)
 static void make(const struct says *says, struct image *image)
 {
 	memset(image, 0, sizeof(*image));
-	image->length = sizeof(Elf64_Ehdr);
+	image->length = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
 	image->strings_length = image->symbol_count = 1;
 	put_dynamic(image, DT_SONAME, says->soname);
 	put_dynamic(image, DT_RPATH, says->rpath);
@@ -178,9 +189,12 @@ static void make(const struct says *says, struct image *image)
 	put_defines(image, says->defines);
 	put_section(image, SYMBOLS, SHT_DYNSYM, image->symbols,
 	            image->symbol_count * sizeof(Elf64_Sym), sizeof(Elf64_Sym), 1);
+	put_section(image, STRINGS, SHT_STRTAB, image->strings, image->strings_length, 0, 0);
+	image->dynamic[image->dynamic_count++] =
+	        (Elf64_Dyn){DT_STRTAB, {image->sections[STRINGS].sh_offset}};
+	image->dynamic[image->dynamic_count++] = (Elf64_Dyn){DT_STRSZ, {image->strings_length}};
 	put_section(image, DYNAMIC, SHT_DYNAMIC, image->dynamic,
 	            (image->dynamic_count + 1) * sizeof(Elf64_Dyn), sizeof(Elf64_Dyn), 0);
-	put_section(image, STRINGS, SHT_STRTAB, image->strings, image->strings_length, 0, 0);
 	put_header(image, says->machine);
 }
 

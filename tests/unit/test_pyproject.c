@@ -65,15 +65,23 @@ static void test_not_toml(void **state)
 /* Deep nesting must be refused before the stack overflows. */
 static void test_deep(void **state)
 {
+	static const char *const ways[][3] = {
+	        {"a = ", "[", ""}, {"a = ", "{a=", ""}, {"", "a.", "a = 1"}, {"[", "a.", "a]"}};
 	struct fixture *f = *state;
-	size_t length = 100000;
-	char *text = malloc(length + 1);
 
-	memset(text, '[', length);
-	memcpy(text, "a = ", 4);
-	text[length] = '\0';
-	assert_int_equal(read_text(f, text), PYPROJECT_BAD);
-	free(text);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		char *text = NULL;
+		size_t length;
+		FILE *stream = open_memstream(&text, &length);
+
+		fputs(ways[i][0], stream);
+		for (int depth = 0; depth < 1000000; depth++)
+			fputs(ways[i][1], stream);
+		fputs(ways[i][2], stream);
+		assert_int_equal(fclose(stream), 0);
+		assert_int_equal(read_text(f, text), PYPROJECT_BAD);
+		free(text);
+	}
 }
 
 static void test_no_memory(void **state)

@@ -1,7 +1,7 @@
 /*
  * elf_file.c - reads ELF files with libelf; the only file that includes its headers.
  *
- * It reads the section headers, the dynamic symbols and the notes, however large the file, with
+ * It reads the headers, the dynamic table, the symbols and the notes, however large the file, with
  * read() rather than a mapping: if a mapped file were truncated meanwhile, the host would be
  * killed. Files are untrusted: counts and offsets are used only after libelf has checked them
  * against the size of the file.
@@ -85,14 +85,56 @@ static struct slice find_strings(Elf *elf, const GElf_Shdr *of)
 	return data ? (struct slice){data->d_buf, data->d_size} : (struct slice){0};
 }
 
+/* --- segments, in which the dynamic linker finds everything --- */
+
+/* The content from @address on, or, with PT_DYNAMIC, of the segment; NULL if not in the file. */
+static Elf_Data *segment_data(Elf *elf, GElf_Word type, GElf_Addr address, uint64_t size)
+{
+	const bool is_dynamic = type == PT_DYNAMIC;
+	GElf_Phdr segment;
+
+	for (int i = 0; gelf_getphdr(elf, i, &segment); i++) {
+		uint64_t skipped = is_dynamic ? 0 : address - segment.p_vaddr;
+
+		if (segment.p_type != type || skipped >= segment.p_filesz)
+			continue;
+		size = is_dynamic ? segment.p_filesz : size;
+		return size > ELF_TABLE_MAX
+		               ? NULL
+		               : elf_getdata_rawchunk(elf, (int64_t)(segment.p_offset + skipped),
+		                                      size, is_dynamic ? ELF_T_DYN : ELF_T_BYTE);
+	}
+	return NULL;
+}
+
+/* The dynamic table and its strings; NULL without either. */
+static Elf_Data *find_dynamic(Elf *elf, struct slice *strings)
+{
+	Elf_Data *table = segment_data(elf, PT_DYNAMIC, 0, 0), *text;
+	GElf_Addr address = 0;
+	uint64_t size = 0;
+	GElf_Dyn entry;
+
+	for (int i = 0; table && gelf_getdyn(table, i, &entry) && entry.d_tag != DT_NULL; i++) {
+		address = entry.d_tag == DT_STRTAB ? entry.d_un.d_ptr : address;
+		size = entry.d_tag == DT_STRSZ ? entry.d_un.d_val : size;
+	}
+	text = table ? segment_data(elf, PT_LOAD, address, size) : NULL;
+	*strings = text ? (struct slice){text->d_buf, text->d_size} : (struct slice){0};
+	return text ? table : NULL;
+}
+
 /* --- symbols --- */
 
 int elf_file_symbols(struct elf_file *file, struct error *error)
 {
 	size_t size = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
 	GElf_Shdr header, versions;
+	GElf_Ehdr first;
 
 	errno = 0;
+	if (gelf_getehdr(file->elf, &first) && first.e_shnum == 0 && !elf_nextscn(file->elf, NULL))
+		return error_set(error, ERROR_LIMIT, "its symbols are unknown without sections");
 	file->symbols = find_data(file->elf, SHT_DYNSYM, &header);
 	file->versions = find_data(file->elf, SHT_GNU_versym, &versions);
 	file->strings = find_strings(file->elf, &header);
@@ -210,8 +252,7 @@ static void read_build_id(Elf *elf, char *to)
 /* A position-independent program has the type of a shared object, but dlopen() rejects it. */
 static bool is_program(Elf *elf)
 {
-	GElf_Shdr header;
-	Elf_Data *data = find_data(elf, SHT_DYNAMIC, &header);
+	Elf_Data *data = segment_data(elf, PT_DYNAMIC, 0, 0);
 	GElf_Dyn entry;
 
 	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
@@ -273,8 +314,8 @@ void elf_file_close(struct elf_file *file)
 struct links {
 	elf_link_each *each;
 	void *payload;
-	struct slice strings; /* of the current section */
-	size_t versions;      /* read so far */
+	struct slice strings;
+	size_t versions; /* read so far */
 	bool ended;
 };
 
@@ -343,27 +384,18 @@ static void report_versions_defined(struct links *links, Elf_Data *data, GElf_Wo
 
 int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, struct error *error)
 {
-	static const GElf_Word sections[] = {SHT_DYNAMIC, SHT_GNU_verneed, SHT_GNU_verdef};
 	struct links links = {.each = each, .payload = payload};
+	GElf_Shdr header;
+	Elf_Data *data;
 
 	errno = 0;
-	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
-		GElf_Shdr header;
-		Elf_Data *data = find_data(file->elf, sections[i], &header);
-
-		links.strings = find_strings(file->elf, &header);
-		if (!data || slice_is_null(links.strings)) {
-			/* The dynamic linker needs no sections, and would still find its own. */
-			if (sections[i] == SHT_DYNAMIC)
-				return check_system(damaged(error), error);
-			continue;
-		}
-		if (header.sh_type == SHT_DYNAMIC)
-			report_dynamic(&links, data);
-		else if (header.sh_type == SHT_GNU_verneed)
-			report_versions_needed(&links, data, header.sh_info);
-		else
-			report_versions_defined(&links, data, header.sh_info);
-	}
+	data = find_dynamic(file->elf, &links.strings);
+	if (!data)
+		return check_system(damaged(error), error);
+	report_dynamic(&links, data);
+	if ((data = find_data(file->elf, SHT_GNU_verneed, &header)))
+		report_versions_needed(&links, data, header.sh_info);
+	if ((data = find_data(file->elf, SHT_GNU_verdef, &header)))
+		report_versions_defined(&links, data, header.sh_info);
 	return check_system(0, error);
 }

@@ -54,6 +54,7 @@ struct elf_symbol {
 
 /*
  * Start a walk over the symbols, which ends any other walk of this file. 0 also if there are none.
+ * ERROR_LIMIT: they are unknown, since the file has no section headers.
  */
 int elf_file_symbols(struct elf_file *file, struct error *error);
 

@@ -222,7 +222,7 @@ static int read_library(struct closure *closure, struct slice path, bool archive
 
 	if (code == 0)
 		code = library_read(file, path, is_system, out, &own);
-	closure->not_examined |= archived && code == ERROR_LIMIT;
+	closure->not_examined |= code == ERROR_LIMIT;
 	failure = error_move_failure(closure->error, &own);
 	return failure < 0 ? failure : code == 0;
 }
