@@ -79,6 +79,14 @@ static struct slice split(struct page_file *file, struct slice *tags)
 	return name;
 }
 
+/* "==1.0", which also allows a yanked file (PEP 592). */
+static bool is_pinned(struct slice specifiers)
+{
+	return slice_starts(specifiers, SLICE("==")) &&
+	       !memchr(specifiers.ptr, '*', specifiers.len) &&
+	       !memchr(specifiers.ptr, ',', specifiers.len);
+}
+
 static bool judge(const struct choice *choice, struct page *page, struct page_file *file,
                   struct slice project, struct slice specifiers, bool *failed)
 {
@@ -88,7 +96,8 @@ static bool judge(const struct choice *choice, struct page *page, struct page_fi
 	int order;
 
 	*failed |= !python;
-	return !*failed && !file->is_yanked && (!file->is_wheel || fits(tags, minor)) &&
+	return !*failed && (!file->is_yanked || is_pinned(specifiers)) &&
+	       (!file->is_wheel || fits(tags, minor)) &&
 	       slice_equal(distname_normalize_in(&page->arena, name, failed), project) &&
 	       version_compare(file->version, file->version, &order) &&
 	       version_is_allowed(file->version, specifiers) &&

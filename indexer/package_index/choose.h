@@ -13,9 +13,9 @@ struct choice {
 
 /*
  * Reduce @page to the files to read, and set their version and is_wheel. As in pip: files of the
- * @project (normalized), not yanked, for this Python; pre-releases only if there is no other
- * version; for each version a wheel, of any platform, rather than the sources. @specifiers: version
- * specifiers, or null. ERROR_NOMEM.
+ * @project (normalized), not yanked unless pinned, for this Python; pre-releases only if there is
+ * no other version; for each version a wheel, of any platform, rather than the sources.
+ * @specifiers: version specifiers, or null. ERROR_NOMEM.
  */
 int choose(const struct choice *choice, struct page *page, struct slice project,
            struct slice specifiers, struct error *error);

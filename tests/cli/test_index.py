@@ -259,6 +259,9 @@ class Reading(IndexTest):
                 self.assertEqual([row[:2] for row in self.rows()], [("a", version), ("b", "1.0a1")], python)
         self.add("a", "--all-versions")
         self.assertEqual([row[1] for row in self.rows() if row[0] == "a"], ["1.10", "1.9", "4.0rc1"])
+        for specifiers, version in (("==3.0,>1", None), ("==3.*", None), ("==3.0", "3.0")):
+            self.add(f"a{specifiers}", status=DONE if version else COULD_NOT)
+            self.assertEqual("3.0" in [row[1] for row in self.rows()], version is not None)
         for line in ("a[x]==1.9 ; python_version > '3' # https://a", "a==1.9 \\\n    --hash=sha256:0", "a (<1.10)", "a \\\r\n <1.10 --x=y"):
             support.write(f"{self.top}/r.txt", f"# c\n-e .\n{line}\n\n b >= 0\n"
                           "c @ https://u:hunter2@h/c.whl\ngit+https://u:hunter2@h/d\n./e\n")
