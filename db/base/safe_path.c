@@ -304,6 +304,7 @@ static int anchor_here(struct walk *walk, const char *rest, struct error *error)
 	cleanup_close(&walk->anchor);
 	walk->anchor = take_fd(&walk->fd);
 	walk->anchor_len = strlen(walk->done);
+	walk->in_sysroot = true;
 	walk->search = 0444;
 	return start(walk, strdup(rest), error);
 }
@@ -392,7 +393,8 @@ static int judge_look(const struct walk *walk)
 		return 0;
 	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode))
 		return ENXIO;
-	return walk->leader == status->st_uid || (walk->search & status->st_mode & S_IROTH)
+	return walk->leader == status->st_uid ||
+	                       (walk->search & trust_everybody(walk->fd, status) & S_IROTH)
 	               ? 0
 	               : EACCES;
 }

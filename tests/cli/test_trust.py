@@ -523,7 +523,7 @@ class Looking(TrustTest):
         add_distribution(self.site, "plain", text=text.format("plain"))
         for name, target in (("a", self.secret), ("b", f"{self.mine}/open"), ("c", "/etc/shadow"), ("d", f"{self.top}/theirs"),
                              ("e", f"{self.top}/everybodys"), ("f", "/proc/self/environ"), ("g", f"{self.top}/pipe"),
-                             ("h", f"/proc/{os.getpid()}/fd/{self.held}")):
+                             ("h", f"/proc/{os.getpid()}/fd/{self.held}"), ("i", f"{self.top}/denied")):
             info = add_distribution(self.site, name)
             os.unlink(f"{info}/entry_points.txt")
             os.symlink(target, f"{info}/entry_points.txt")
@@ -535,6 +535,9 @@ class Looking(TrustTest):
         os.chmod(f"{self.top}/theirs", 0o600)
         os.chown(f"{self.top}/theirs", self.other.uid, self.other.gid)
         write(f"{self.top}/everybodys", text.format("everybodys"))
+        write(f"{self.top}/denied", text.format("denied"))  # to his group
+        os.chown(f"{self.top}/denied", 0, self.other.gid)
+        os.chmod(f"{self.top}/denied", 0o604)
         os.mkfifo(f"{self.top}/pipe")
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
@@ -548,7 +551,7 @@ class Looking(TrustTest):
                 reply = subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open", *without, "-y",
                                         "-o", trace, PROGRAM, *verb], env=self.environment(ASAN_OPTIONS=NO_LEAKS), capture_output=True, check=False, text=True)
                 with open(trace, encoding="utf-8") as lines:
-                    opened = [line for line in lines if re.search(rf"= \d+<({self.mine}|/etc/shadow|/proc/\d+/environ|{self.top}/pipe)", line)
+                    opened = [line for line in lines if re.search(rf"= \d+<({self.mine}|/etc/shadow|/proc/\d+/environ|{self.top}/pipe|{self.top}/denied)", line)
                               and "O_PATH" not in line and '"/proc/self/environ"' not in line]  # a sanitizer's
                 self.assertEqual(opened, [], (verb, without))
                 if verb[0] == "list":
