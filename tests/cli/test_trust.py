@@ -80,6 +80,11 @@ class TrustTest(CommandTest):
                 found[each] = (status.st_uid, status.st_mode, content)
         return found
 
+    def without_proc(self):
+        """The command that runs the program so, in a list; an empty list where it cannot be."""
+        hidden = [shutil.which("unshare") or "false", "--mount", "/bin/sh", "-c", f'{shutil.which("mount")} -t tmpfs none /proc && exec "$@"', "sh", PROGRAM]
+        return [hidden] if subprocess.run([*hidden, "--version"], capture_output=True, check=False).returncode == 0 else []
+
     def assert_untouched(self):
         self.assertEqual(self.look(self.mine), self.before)
 
@@ -322,9 +327,7 @@ class Publishing(TrustTest):
         def by_list(path):
             os.setxattr(path, "system.posix_acl_access", acl(self.other.uid, 0, os.stat(path).st_mode >> 6 & 5))
 
-        hidden = [shutil.which("unshare") or "false", "--mount", "/bin/sh", "-c", f'{shutil.which("mount")} -t tmpfs none /proc && exec "$@"', "sh", PROGRAM]
-        without_proc = subprocess.run([*hidden, "--version"], capture_output=True, check=False).returncode == 0
-        for leave_out, command in ((by_group, [PROGRAM]), (by_list, [PROGRAM]), *([(by_list, hidden)] if without_proc else [])):
+        for leave_out, command in ((by_group, [PROGRAM]), (by_list, [PROGRAM]), *((by_list, hidden) for hidden in self.without_proc())):
             for place in ("", "lib", SITE, f"{SITE}/private-1.0.dist-info", f"{SITE}/private-1.0.dist-info/entry_points.txt"):
                 shutil.rmtree(self.prefix)
                 add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
@@ -596,7 +599,7 @@ class Looking(TrustTest):
             os.unlink(f"{self.prefix}/image")
 
     def test_a_link_to_private_archives(self):
-        """Not even their names are listed."""
+        """Not even their names are listed; those of root are, also without /proc."""
         os.chmod(self.mine, 0o700)
         write(f"{self.mine}/swordfish-1.0-py3-none-any.whl", "")
         os.makedirs(f"{self.prefix}/wheels")
@@ -604,6 +607,10 @@ class Looking(TrustTest):
         self.other.own(self.prefix)
         reply = self.run_program("add", "--db", f"{self.top}/catalogue.db", f"{self.prefix}/wheels/all", status=COULD_NOT)
         self.assertNotIn("swordfish", reply.err)
+        for command in [[PROGRAM], *self.without_proc()]:
+            reply = subprocess.run([*command, "add", "--db", f"{self.top}/catalogue.db", self.mine], env=self.environment(ASAN_OPTIONS=NO_LEAKS),
+                                   capture_output=True, check=False, text=True)
+            self.assertIn("swordfish", reply.stderr)
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_an_old_kernel(self):
