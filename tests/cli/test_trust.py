@@ -127,8 +127,9 @@ class Writing(TrustTest):
         for name in ("x; touch owned", "x $(touch owned) `touch owned`", "it's", "x\ntouch owned"):
             prefix = f"{self.top}/{name}"
             add_distribution(f"{prefix}/{SITE}", "alpha")
+            add_distribution(f"{prefix}/target", "beta")  # its database is the user's own
             self.other.own(prefix)
-            for words in (["update", prefix], ["disable", "--prefix", prefix, "g"]):
+            for words in (["update", prefix], ["update", f"{prefix}/target"], ["disable", "--prefix", prefix, "g"]):
                 command = self.run_program(*words, status=COULD_NOT).err.rpartition("; run: ")[2].strip()
                 self.assertEqual(shlex.split(command)[4:], ["entrydb", *(word.replace("\n", "\\x0a") for word in words)])
 
