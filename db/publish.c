@@ -200,12 +200,11 @@ static int take_lock(struct publication *publication, const struct publication_w
 static int remove_leftovers(const struct publication *publication)
 {
 	static const char *const suffixes[] = {".new", ".new-journal", ".new-wal", ".new-shm"};
-	int code = 0;
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
 		if (clear_name(publication, sibling(publication, suffixes[i]).name) != 0)
-			code = -1;
-	return code;
+			return -1;
+	return 0;
 }
 
 static int make_new_file(struct publication *publication, struct error *error)

@@ -287,8 +287,9 @@ recorded() {
 
 save_record() {
     sort -u -o "$scratch/record" "$scratch/record"
-    chmod 644 "$scratch/record"
     as "$prefix_owner" mkdir -p "$(dirname "$record")"
+    judged= # in /tmp, others may have made PREFIX since it was judged
+    is_safe_for "$prefix_owner" "$record" || refuse
     as "$prefix_owner" cp "$scratch/record" "$record"
 }
 

@@ -51,34 +51,35 @@ static int find_owner(const char *file, const char *sysroot, struct safe_way *wa
 	return directory ? safe_path_look(directory, sysroot, way, error) : error_nomem(error);
 }
 
-int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
+int databases_check_owner(const char *place, uid_t uid, gid_t gid, const char *command,
                           struct error *error)
 {
+	CLEANUP(cleanup_free) char *word = text_shell_word(place);
+	CLEANUP(cleanup_free) char *update = word ? text_format("entrydb update %s", word) : NULL;
+
+	if (!update)
+		return error_nomem(error);
 	if (geteuid() != 0 || uid == 0)
 		return 0;
 	/* As group, root is not used either. */
 	return error_set(error, ERROR_PERMISSION,
 	                 "%s belongs to user %u; run: setpriv --reuid=%u --regid=%u "
 	                 "--clear-groups %s",
-	                 prefix, uid, uid, gid ? gid : uid, command);
+	                 place, uid, uid, gid ? gid : uid, command ? command : update);
 }
 
 int database_check_owner(const struct database *database, const char *command, struct error *error)
 {
 	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
 	const char *place = prefix && *prefix ? prefix : database->file;
-	CLEANUP(cleanup_free) char *word = text_shell_word(place);
+	CLEANUP(cleanup_free) char *word = text_shell_word(database->file);
 	CLEANUP(cleanup_free)
-	char *update =
-	        word ? text_format("entrydb update %s%s", place == prefix ? "" : "--db ", word)
-	             : NULL;
-	int code;
+	char *update = word ? text_format("entrydb update --db %s", word) : NULL;
+	int code = prefix && update ? 0 : error_nomem(error);
 
-	if (!update)
-		return error_nomem(error);
-	if (!command)
-		command = update;
-	code = databases_check_owner(place, database->uid, database->gid, command, error);
+	if (code == 0)
+		code = databases_check_owner(place, database->uid, database->gid,
+		                             command || place == prefix ? command : update, error);
 	/* Another user's directory on the path to root's own root may lead anywhere. */
 	for (size_t i = 0; code == 0 && geteuid() == 0 && i < database->root_count; i++) {
 		const char *path = database->roots[i].path;

@@ -59,9 +59,10 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 /*
  * Root works only in root's territory: another user can replace anything in their own at any
  * moment. ERROR_PERMISSION for root if @uid is another user: the message names the owner of
- * @prefix, and tells how to run @command as that user. Check this before opening anything there.
+ * @place, and tells how to run @command (NULL: its update) as that user. Check this before opening
+ * anything there.
  */
-int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
+int databases_check_owner(const char *place, uid_t uid, gid_t gid, const char *command,
                           struct error *error);
 
 /* The same for a database; @command NULL: its update. @error may be NULL. */

@@ -188,14 +188,6 @@ int file_open(int directory, const char *name, int flags)
 	return path ? safe_look_open(-1, path, flags) : -1;
 }
 
-/* By the whole path: links may lead anywhere. */
-static int open_by_path(int directory, const char *name, mode_t *search)
-{
-	CLEANUP(cleanup_free) char *path = path_of(directory, name);
-
-	return path ? safe_publish_open(path, sysroot_of(path), search) : -1;
-}
-
 int file_open_for(mode_t readers, int directory, const char *name)
 {
 	const mode_t reach = (readers & 0111) << 2;
@@ -209,7 +201,9 @@ int file_open_for(mode_t readers, int directory, const char *name)
 	if (directory != AT_FDCWD)
 		fd = safe_publish_open_in(directory, name, file_sysroot() != NULL, &search);
 	if (fd < 0 && errno == ELOOP) {
-		fd = open_by_path(directory, name, &search);
+		CLEANUP(cleanup_free) char *path = path_of(directory, name);
+
+		fd = path ? safe_publish_open(path, sysroot_of(path), &search) : -1;
 		search |= ~reach; /* which leads from above what is published, too */
 	}
 	if (fd < 0 || fstat(fd, &status) != 0)

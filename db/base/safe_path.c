@@ -51,6 +51,7 @@ struct walk {
 	enum safe_create create;
 	uid_t other;        /* RULE_BELIEVE: another permitted owner */
 	bool keep_last;     /* fail if the last component is a link */
+	bool in_sysroot;    /* the anchor is one */
 	int anchor;         /* "/", or the sysroot */
 	int fd;             /* the file reached so far; O_PATH */
 	struct stat status; /* of it */
@@ -188,7 +189,7 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 
 	if (code < 0)
 		return code;
-	walk->refused = walk->rule != RULE_LOOK;
+	walk->refused = walk->rule != RULE_LOOK || walk->in_sysroot;
 	if (!is_magic && !judge_link(walk, link))
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s is a symbolic link that others may have made: it is not "
@@ -196,8 +197,10 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 		                 walk->done, name);
 	/*
 	 * A magic link, such as /proc/PID/root, bypasses the directories above its target, which
-	 * may deny access; its target may have no path in this mount namespace. The kernel made it.
+	 * may deny access, and leads out of any sysroot; its target may have no path in this mount
+	 * namespace. The kernel made it.
 	 */
+	errno = ELOOP; /* for callers that pass no @error */
 	if (is_magic && walk->refused)
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s leads past the directories above it: it is not followed; "
@@ -301,6 +304,7 @@ static int anchor_here(struct walk *walk, const char *rest, struct error *error)
 	cleanup_close(&walk->anchor);
 	walk->anchor = take_fd(&walk->fd);
 	walk->anchor_len = strlen(walk->done);
+	walk->in_sysroot = true;
 	walk->search = 0444;
 	return start(walk, strdup(rest), error);
 }
@@ -389,7 +393,8 @@ static int judge_look(const struct walk *walk)
 		return 0;
 	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode))
 		return ENXIO;
-	return walk->leader == status->st_uid || (walk->search & status->st_mode & S_IROTH)
+	return walk->leader == status->st_uid ||
+	                       (walk->search & trust_everybody(walk->fd, status) & S_IROTH)
 	               ? 0
 	               : EACCES;
 }

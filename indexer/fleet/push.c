@@ -239,6 +239,7 @@ static int check_files(struct error *error)
 	                                {home, "/.pgpass"},
 	                                {home, "/.postgresql"},
 	                                {trust_environment("PGSERVICEFILE"), ""},
+	                                {trust_environment("PGSYSCONFDIR"), "/pg_service.conf"},
 	                                {trust_environment("PGPASSFILE"), ""}};
 	int code = 0;
 

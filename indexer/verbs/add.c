@@ -6,7 +6,6 @@
  * read again. An archive that cannot be read is reported in one line and does not stop the others;
  * all are published together.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/text.h"
-#include "db/base/trust.h"
 #include "indexer/archive/package.h"
 #include "indexer/archive/sdist.h"
 #include "indexer/image/kept.h"
@@ -187,9 +185,9 @@ static void find_archive(struct add *add, const char *path)
 		add->out_of_memory |= !sites_add(&add->archives, path);
 }
 
-static int is_child(const struct dirent *entry)
+static int by_name(const void *a, const void *b)
 {
-	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /*
@@ -199,19 +197,21 @@ static int is_child(const struct dirent *entry)
 static void search_directory(struct add *add, const char *directory)
 {
 	const char *slash = slice_ends(slice_of(directory), SLICE("/")) ? "" : "/";
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, directory, O_DIRECTORY);
-	char place[FILE_FD_PATH_ROOM];
-	struct dirent **names = NULL;
-	int count;
+	CLEANUP(cleanup_closedir) DIR *opened = file_open_directory(AT_FDCWD, directory);
+	CLEANUP(sites_free) struct sites names = {0};
+	const char *name;
+	int more = -1;
 
-	file_fd_path(place, fd);
-	count = fd < 0 ? -1 : scandir(place, &names, is_child, alphasort);
-	if (count < 0)
+	while (opened && (more = file_next(opened, &name)) > 0)
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+			add->out_of_memory |= !sites_add(&names, name);
+	if (more < 0)
 		complain(add, directory, errno);
-	for (int i = 0; i < count; i++) {
-		CLEANUP(cleanup_free) struct dirent *child = names[i];
+	if (names.count > 0)
+		qsort(names.paths, names.count, sizeof(*names.paths), by_name);
+	for (size_t i = 0; i < names.count; i++) {
 		CLEANUP(cleanup_free)
-		char *path = text_format("%s%s%s", directory, slash, child->d_name);
+		char *path = text_format("%s%s%s", directory, slash, names.paths[i]);
 		struct stat status;
 
 		add->out_of_memory |= !path;
@@ -222,10 +222,9 @@ static void search_directory(struct add *add, const char *directory)
 		else if (S_ISDIR(status.st_mode))
 			search_directory(add, path);
 		else if ((S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) &&
-		         package_is_archive(child->d_name))
+		         package_is_archive(names.paths[i]))
 			find_archive(add, path);
 	}
-	free(names);
 }
 
 /*

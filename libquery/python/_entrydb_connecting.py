@@ -236,14 +236,18 @@ def exists(path):
 
 def is_privileged():
     """As trust_is_privileged() in db/base/trust.c: may the environment be another user's?"""
+    at_secure = 23
     try:
-        with open("/proc/self/auxv", "rb") as file:
-            words = memoryview(file.read()).cast("L")
-    except OSError:  # such a process may not even read its own
+        try:
+            with open("/proc/self/auxv", "rb") as file:
+                words = memoryview(file.read()).cast("L")
+            found = (at_secure, 1) in zip(words[::2], words[1::2])
+        except FileNotFoundError:  # no /proc; importing ctypes is slower
+            import ctypes
+            found = ctypes.CDLL(None).getauxval(at_secure)
+    except Exception:  # such a process may not even read its own
         return True
-    at_secure = (23, 1)
-    return at_secure in zip(words[::2], words[1::2]) \
-        or len({*posix.getresuid()}) * len({*posix.getresgid()}) > 1
+    return bool(found) or len({*posix.getresuid()}) * len({*posix.getresgid()}) > 1
 
 
 # --- update of stale databases: see entrydb/_refresh.py ---

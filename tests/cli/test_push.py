@@ -390,16 +390,18 @@ class Secrets(Fleet):
     def test_files_of_another_user(self):
         """sudo may keep HOME: its owner would choose the server that gets root's password."""
         write(f"{self.home}/.pg_service.conf", "[fleet]\nhost=nowhere.invalid\n")
+        shutil.copy(f"{self.home}/.pg_service.conf", f"{self.home}/pg_service.conf")
         env = self.environment()
         for path, variables in ((self.home, {}), (f"{self.home}/.pg_service.conf", {}),
-                                (f"{self.home}/.pg_service.conf", {"HOME": "", "PGSERVICEFILE": f"{self.home}/.pg_service.conf"})):
+                                (f"{self.home}/.pg_service.conf", {"HOME": "", "PGSERVICEFILE": f"{self.home}/.pg_service.conf"}),
+                                (f"{self.home}/pg_service.conf", {"HOME": "", "PGSYSCONFDIR": self.home})):
             os.chown(path, support.STRANGER, support.STRANGER)
             reply = self.run_program("push", "service=fleet", self.prefix, env={**env, **variables}, status=COULD_NOT)
             self.assertIn(f"{path} belongs to user {support.STRANGER}", reply.err)
             os.chown(path, 0, 0)
         self.assertIn("nowhere.invalid", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
         os.chmod(self.home, 0o1777)  # for .pgpass, which does not exist yet
-        self.assertIn("others can make files in", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
+        self.assertIn("others can create files in", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
 
     def test_words_of_the_process(self):
         with socket.socket() as silent:  # takes connections, and says nothing

@@ -80,6 +80,11 @@ class TrustTest(CommandTest):
                 found[each] = (status.st_uid, status.st_mode, content)
         return found
 
+    def without_proc(self):
+        """The command that runs the program so, in a list; an empty list where it cannot be."""
+        hidden = [shutil.which("unshare") or "false", "--mount", "/bin/sh", "-c", f'{shutil.which("mount")} -t tmpfs none /proc && exec "$@"', "sh", PROGRAM]
+        return [hidden] if subprocess.run([*hidden, "--version"], capture_output=True, check=False).returncode == 0 else []
+
     def assert_untouched(self):
         self.assertEqual(self.look(self.mine), self.before)
 
@@ -122,8 +127,9 @@ class Writing(TrustTest):
         for name in ("x; touch owned", "x $(touch owned) `touch owned`", "it's", "x\ntouch owned"):
             prefix = f"{self.top}/{name}"
             add_distribution(f"{prefix}/{SITE}", "alpha")
+            add_distribution(f"{prefix}/target", "beta")  # its database is the user's own
             self.other.own(prefix)
-            for words in (["update", prefix], ["disable", "--prefix", prefix, "g"]):
+            for words in (["update", prefix], ["update", f"{prefix}/target"], ["disable", "--prefix", prefix, "g"]):
                 command = self.run_program(*words, status=COULD_NOT).err.rpartition("; run: ")[2].strip()
                 self.assertEqual(shlex.split(command)[4:], ["entrydb", *(word.replace("\n", "\\x0a") for word in words)])
 
@@ -322,9 +328,7 @@ class Publishing(TrustTest):
         def by_list(path):
             os.setxattr(path, "system.posix_acl_access", acl(self.other.uid, 0, os.stat(path).st_mode >> 6 & 5))
 
-        hidden = [shutil.which("unshare") or "false", "--mount", "/bin/sh", "-c", f'{shutil.which("mount")} -t tmpfs none /proc && exec "$@"', "sh", PROGRAM]
-        without_proc = subprocess.run([*hidden, "--version"], capture_output=True, check=False).returncode == 0
-        for leave_out, command in ((by_group, [PROGRAM]), (by_list, [PROGRAM]), *([(by_list, hidden)] if without_proc else [])):
+        for leave_out, command in ((by_group, [PROGRAM]), (by_list, [PROGRAM]), *((by_list, hidden) for hidden in self.without_proc())):
             for place in ("", "lib", SITE, f"{SITE}/private-1.0.dist-info", f"{SITE}/private-1.0.dist-info/entry_points.txt"):
                 shutil.rmtree(self.prefix)
                 add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
@@ -523,7 +527,7 @@ class Looking(TrustTest):
         add_distribution(self.site, "plain", text=text.format("plain"))
         for name, target in (("a", self.secret), ("b", f"{self.mine}/open"), ("c", "/etc/shadow"), ("d", f"{self.top}/theirs"),
                              ("e", f"{self.top}/everybodys"), ("f", "/proc/self/environ"), ("g", f"{self.top}/pipe"),
-                             ("h", f"/proc/{os.getpid()}/fd/{self.held}")):
+                             ("h", f"/proc/{os.getpid()}/fd/{self.held}"), ("i", f"{self.top}/denied")):
             info = add_distribution(self.site, name)
             os.unlink(f"{info}/entry_points.txt")
             os.symlink(target, f"{info}/entry_points.txt")
@@ -535,6 +539,9 @@ class Looking(TrustTest):
         os.chmod(f"{self.top}/theirs", 0o600)
         os.chown(f"{self.top}/theirs", self.other.uid, self.other.gid)
         write(f"{self.top}/everybodys", text.format("everybodys"))
+        write(f"{self.top}/denied", text.format("denied"))  # to his group
+        os.chown(f"{self.top}/denied", 0, self.other.gid)
+        os.chmod(f"{self.top}/denied", 0o604)
         os.mkfifo(f"{self.top}/pipe")
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
@@ -548,7 +555,7 @@ class Looking(TrustTest):
                 reply = subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open", *without, "-y",
                                         "-o", trace, PROGRAM, *verb], env=self.environment(ASAN_OPTIONS=NO_LEAKS), capture_output=True, check=False, text=True)
                 with open(trace, encoding="utf-8") as lines:
-                    opened = [line for line in lines if re.search(rf"= \d+<({self.mine}|/etc/shadow|/proc/\d+/environ|{self.top}/pipe)", line)
+                    opened = [line for line in lines if re.search(rf"= \d+<({self.mine}|/etc/shadow|/proc/\d+/environ|{self.top}/pipe|{self.top}/denied)", line)
                               and "O_PATH" not in line and '"/proc/self/environ"' not in line]  # a sanitizer's
                 self.assertEqual(opened, [], (verb, without))
                 if verb[0] == "list":
@@ -593,7 +600,7 @@ class Looking(TrustTest):
             os.unlink(f"{self.prefix}/image")
 
     def test_a_link_to_private_archives(self):
-        """Not even their names are listed."""
+        """Not even their names are listed; those of root are, also without /proc."""
         os.chmod(self.mine, 0o700)
         write(f"{self.mine}/swordfish-1.0-py3-none-any.whl", "")
         os.makedirs(f"{self.prefix}/wheels")
@@ -601,6 +608,10 @@ class Looking(TrustTest):
         self.other.own(self.prefix)
         reply = self.run_program("add", "--db", f"{self.top}/catalogue.db", f"{self.prefix}/wheels/all", status=COULD_NOT)
         self.assertNotIn("swordfish", reply.err)
+        for command in [[PROGRAM], *self.without_proc()]:
+            reply = subprocess.run([*command, "add", "--db", f"{self.top}/catalogue.db", self.mine], env=self.environment(ASAN_OPTIONS=NO_LEAKS),
+                                   capture_output=True, check=False, text=True)
+            self.assertIn("swordfish", reply.stderr)
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_an_old_kernel(self):

@@ -6,7 +6,7 @@ import shutil
 
 import archives
 import support
-from fresh_machine import INSTALL, NOBODY, PROGRAM, STATE, FreshTest
+from fresh_machine import ENVIRONMENT, INSTALL, NOBODY, PROGRAM, STATE, FreshTest
 
 KEPT_PROGRAM = "/srv/program"
 SITE = "/usr/lib/python3/dist-packages"
@@ -20,6 +20,7 @@ class Install(FreshTest):
         before = self.installed()
         self.check_without_rights()
         self.check_first_installation()
+        self.check_a_prefix_made_meanwhile()
         shutil.copy(self.root.on_disk(PROGRAM), self.root.on_disk(KEPT_PROGRAM))
         self.check_uninstallation()
         self.assertEqual(self.installed(), before)
@@ -51,6 +52,17 @@ class Install(FreshTest):
                      "\n$ entrydb why console_scripts example --db example.db\nexample = example:main [console_scripts]\n",
                      f"\nInstalled: {PROGRAM}. Databases: ", "\nNext: entrydb"):
             self.assertIn(line, said)
+
+    def check_a_prefix_made_meanwhile(self):
+        """By another user, in /tmp, while root builds: nothing is installed there."""
+        os.mkdir(self.root.on_disk("/srv/tools"))
+        for name, text in (("cmake", 'case $1 in --version) echo "cmake version 3.25" ;; -S) mkdir "$4" ;; '
+                                     '--install) echo /tmp/late/bin/entrydb >"$2/install_manifest.txt" ;; esac'),
+                           ("sort", f'[ "$2" != -o ] || {" ".join(NOBODY)} mkdir /tmp/late; exec /usr/bin/sort "$@"')):
+            support.write(self.root.on_disk(f"/srv/tools/{name}"), f"#!/bin/sh\n{text}\n")
+            os.chmod(self.root.on_disk(f"/srv/tools/{name}"), 0o755)
+        said = self.run_there("env", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", INSTALL, "--prefix", "/tmp/late", status=1)
+        self.assertIn("install.sh: /tmp/late belongs to another user, or others may write to it; ", said)
 
     def check_uninstallation(self):
         said = self.run_there(INSTALL, "--uninstall")

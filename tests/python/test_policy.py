@@ -45,12 +45,12 @@ ALLOWED = "[('g', 'good')]"
 class PolicyTest(unittest.TestCase):
     maxDiff = None
 
-    def each_python(self, script, rules="", indexed=True, privileged=False, **variables):
+    def each_python(self, script, rules="", indexed=True, privileged=False, before=(), **variables):
         for interpreter in reference.one_per_minor(reference.interpreters()):
             with self.subTest(python=interpreter.version):
-                self.run_script(interpreter, PRELUDE + textwrap.dedent(script), rules, indexed, privileged, variables)
+                self.run_script(interpreter, PRELUDE + textwrap.dedent(script), rules, indexed, privileged, before, variables)
 
-    def run_script(self, interpreter, script, rules, indexed, privileged, variables):
+    def run_script(self, interpreter, script, rules, indexed, privileged, before, variables):
         top = make_directory(self)
         program = interpreter.executable
         if privileged:
@@ -68,7 +68,7 @@ class PolicyTest(unittest.TestCase):
             subprocess.run([package.program(), "--quiet", "update", prefix], check=True, env=env)
         os.makedirs(f"{prefix}/etc/entrydb")
         support.write(env["FILE"], rules)
-        done = subprocess.run([program, "-W", "error::RuntimeWarning", "-c", script], env=env,
+        done = subprocess.run([*before, program, "-W", "error::RuntimeWarning", "-c", script], env=env,
                               cwd=top, text=True, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=SECONDS_ALLOWED)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -103,12 +103,16 @@ class PolicyTest(unittest.TestCase):
 
     @unittest.skipUnless(support.IS_ROOT, "only root can make a set-gid program of another group")
     def test_more_rights_than_the_user(self):
-        """The user's variables and words do not count."""
-        self.each_python(f"""
-            assert group == 1, "set-gid programs are not honoured here"
-            sys.argv = ["other"]
-            assert ask(group='g') == {ALLOWED}
-        """, "[g]\nbad = disable program=host\n", privileged=True, ENTRYDB="0")
+        """The user's variables and words do not count; those of a process without them do, also without /proc."""
+        hidden = ("unshare", "--mount", "/bin/sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh")
+        is_hidden = bool(shutil.which("unshare")) and subprocess.run([*hidden, "true"], check=False, capture_output=True).returncode == 0
+        for before, rules in (((), "bad = disable program=host"), (hidden, "bad = disable"))[:1 + is_hidden]:
+            self.each_python(f"""
+                assert group == 1, "set-gid programs are not honoured here"
+                sys.argv = ["other"]
+                assert ask(group='g') == {ALLOWED}
+            """, f"[g]\n{rules}\n", privileged=True, before=before, ENTRYDB="0")
+            self.each_python(f"assert ask(group='g') == {EVERYTHING}", f"[g]\n{rules}\n", before=before, ENTRYDB="0")
 
     def test_the_program_of_a_package(self):
         """The program of `python -m PACKAGE` is named PACKAGE."""

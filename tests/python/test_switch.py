@@ -608,7 +608,7 @@ class Users(SwitchTest):
         self.assertEqual(self.environment.written(), [])
 
     def test_record_of_another_user(self):
-        """Who may write to root's site directory has nothing copied that only root may read."""
+        """Who may write to root's site directory has nothing copied that only root may read, and nothing compiled."""
         theirs = f"{self.environment.site}/entrydb-9.dist-info"
         secret = self.victim()
         os.chmod(secret, 0o640)
@@ -617,8 +617,14 @@ class Users(SwitchTest):
         os.chown(theirs, self.user.uid, self.user.gid)
         os.chmod(theirs, 0o2755)
         os.symlink("/", f"{self.environment.site}/entrydb-8.dist-info")
-        self.entrydb("on")
+        os.mkdir(f"{self.place}/pyc")
+        for cache in ("__pycache__", "entrydb/__pycache__"):
+            shutil.rmtree(f"{self.environment.site}/{cache}", ignore_errors=True)
+            os.symlink(f"{self.place}/pyc", f"{self.environment.site}/{cache}")
+            os.chown(f"{self.environment.site}/{cache}", self.user.uid, self.user.gid, follow_symlinks=False)
+        self.entrydb("on", PYTHONDONTWRITEBYTECODE="1")
         self.assertTrue(os.path.islink(f"{theirs}/RECORD"))
+        self.assertEqual(os.listdir(f"{self.place}/pyc"), [])
 
     def test_no_update_in_another_users_prefix(self):
         """Root's own database lies there: no mark is left beside it."""

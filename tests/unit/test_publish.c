@@ -350,6 +350,10 @@ static void test_impossible_places(void **state)
 	assert_int_equal(publication_finish(&f->first, 0644, &f->error), ERROR_FORMAT);
 	publication_end(&f->first);
 	assert_false(scratch_exists(PATH ".new"));
+	scratch_directory(PATH ".new/sub");
+	assert_true(publication_begin(&f->first, PATH, &(struct publication_wait){.timeout = 0},
+	                              &f->error) < 0);
+	assert_non_null(strstr(error_text(&f->error), strerror(ENOTEMPTY)));
 }
 
 static void test_current_directory(void **state)

@@ -234,6 +234,7 @@ static void test_links_of_others(void **state)
 static void test_links_of_proc(void **state)
 {
 	static const char top[] = "/proc/self/root";
+	CLEANUP(cleanup_close) int sysroot = open("/", O_PATH);
 	struct fixture *f = *state;
 	char path[sizeof(top) + 2];
 
@@ -241,6 +242,8 @@ static void test_links_of_proc(void **state)
 	scratch_directory("a");
 	assert_refused(f, "/proc/self/cwd/a", NULL, ERROR_PERMISSION, "past the directories above");
 	assert_refused(f, path, top, ERROR_PERMISSION, "not followed");
+	assert_int_equal(safe_look_open(sysroot, "proc/self/cwd/a", O_DIRECTORY), -1);
+	assert_int_equal(errno, ELOOP);
 }
 
 static int gate(mode_t readers, const char *name)

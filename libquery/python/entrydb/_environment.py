@@ -156,17 +156,19 @@ class Environment:
 
     def _compile(self, names):
         """Compile modules. Otherwise the first start would, and change the times of the site directory.
-        Skipped if the site directory belongs to another version of Python."""
+        Skipped if that is of another version of Python, or another user owns the place of the result."""
         free_threaded = "t" if "t" in sys.abiflags else ""
         if f"/python{_program.rules()}{free_threaded}/" not in f"{self.path}/":
             return
         here = f"/proc/self/fd/{self.directory}"
         for name in names:
             directory, _, stem = name.removesuffix(".py").rpartition("/")
-            compiled = f"{directory}/__pycache__/{stem}.{sys.implementation.cache_tag}.pyc".lstrip("/")
+            cache = f"{directory}/__pycache__".lstrip("/")
+            compiled = f"{here}/{cache}/{stem}.{sys.implementation.cache_tag}.pyc"
+            places = [each for each in (directory, cache) if _files.exists(self.directory, each)]
             try:
-                py_compile.compile(f"{here}/{name}", f"{here}/{compiled}", f"{self.path}/{name}",
-                                   quiet=2)
+                if all(os.lstat(f"{here}/{each}").st_uid == os.geteuid() for each in places):
+                    py_compile.compile(f"{here}/{name}", compiled, f"{self.path}/{name}", quiet=2)
             except OSError:
                 pass  # only slower
 
