@@ -58,9 +58,8 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 
 /*
  * Root works only in root's territory: another user can replace anything in their own at any
- * moment. ERROR_PERMISSION for root if @uid is another user: the message names the owner of
- * @place, and tells how to run @command (NULL: its update) as that user. Check this before opening
- * anything there.
+ * moment. ERROR_PERMISSION for root if @uid is another user: the message tells how to run @command
+ * (NULL: the update of @place) as that user. Check this before opening anything there.
  */
 int databases_check_owner(const char *place, uid_t uid, gid_t gid, const char *command,
                           struct error *error);

@@ -71,8 +71,7 @@ static const char *sysroot_of(const char *path)
 	return below(path, sysroot->given) ? sysroot->given : NULL;
 }
 
-/* The path of @name in @directory, malloc'd; NULL if unknown, as without /proc or above PATH_MAX.
- */
+/* The path of @name in @directory, malloc'd; NULL if unknown, as without /proc. */
 static char *path_of(int directory, const char *name)
 {
 	CLEANUP(cleanup_free) char *above = NULL;

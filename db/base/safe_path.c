@@ -196,9 +196,8 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 		                 "followed",
 		                 walk->done, name);
 	/*
-	 * A magic link, such as /proc/PID/root, bypasses the directories above its target, which
-	 * may deny access, and leads out of any sysroot; its target may have no path in this mount
-	 * namespace. The kernel made it.
+	 * A magic link, such as /proc/PID/root, leads out of a sysroot, and past directories that
+	 * may deny access; its target may have no path in this mount namespace.
 	 */
 	errno = ELOOP; /* for callers that pass no @error */
 	if (is_magic && walk->refused)

@@ -60,9 +60,7 @@ static inline bool safe_is_device(const struct stat *status)
 struct safe_way {
 	uid_t uid; /* the territory's owner: the first owner on the way who is neither */
 	gid_t gid; /* root nor the effective user, and the group; else the effective user */
-	/*
-	 * Who can search all its directories (of a sysroot, those below it), as read permissions.
-	 */
+	/* Who can search all its directories (of a sysroot, below it), as read permissions. */
 	mode_t search;
 };
 
@@ -89,8 +87,7 @@ int safe_look_open(int top, const char *path, int flags);
 char *safe_real_path(const char *path, int *directory);
 
 /*
- * Open for reading what is open as @fd (O_PATH); ENXIO for a device. ENOENT for files without
- * /proc.
+ * Open for reading what is open as @fd (O_PATH). ENXIO: a device; ENOENT: a file, without /proc.
  */
 int safe_reopen(int fd, int flags);
 

@@ -236,15 +236,13 @@ def exists(path):
 
 def is_privileged():
     """As trust_is_privileged() in db/base/trust.c: may the environment be another user's?"""
-    at_secure = 23
     try:
         try:
             with open("/proc/self/auxv", "rb") as file:
                 words = memoryview(file.read()).cast("L")
-            found = (at_secure, 1) in zip(words[::2], words[1::2])
+            found = (23, 1) in zip(words[::2], words[1::2])  # AT_SECURE
         except FileNotFoundError:  # no /proc; importing ctypes is slower
-            import ctypes
-            found = ctypes.CDLL(None).getauxval(at_secure)
+            found = __import__("ctypes").CDLL(None).getauxval(23)
     except Exception:  # such a process may not even read its own
         return True
     return bool(found) or len({*posix.getresuid()}) * len({*posix.getresgid()}) > 1

@@ -165,9 +165,9 @@ class Environment:
             directory, _, stem = name.removesuffix(".py").rpartition("/")
             cache = f"{directory}/__pycache__".lstrip("/")
             compiled = f"{here}/{cache}/{stem}.{sys.implementation.cache_tag}.pyc"
-            places = [each for each in (directory, cache) if _files.exists(self.directory, each)]
             try:
-                if all(os.lstat(f"{here}/{each}").st_uid == os.geteuid() for each in places):
+                if all(os.lstat(f"{here}/{each}").st_uid == os.geteuid()
+                       for each in (directory, cache) if _files.exists(self.directory, each)):
                     py_compile.compile(f"{here}/{name}", compiled, f"{self.path}/{name}", quiet=2)
             except OSError:
                 pass  # only slower
