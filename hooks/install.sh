@@ -122,8 +122,9 @@ is_safe_for() {
     about="$1 ${2%/*}" owner=$1 links=0
     shift
     while [ $# != 0 ]; do
-        way=$1
+        way=$1 unsafe=$1
         shift
+        [ "${way#/}" != "$way" ] || return 1 # a forged record may have relative paths
         while [ "$way" != / ]; do
             way=$(dirname "$way")
             unsafe=$way
