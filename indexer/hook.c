@@ -111,9 +111,11 @@ static const char verbs[] = "add autoremove build configure del develop dist-upg
                             "remove swap sync uninstall unpack up update upgrade";
 static const char families[] = "pip tool"; /* before a verb: uv pip install */
 /* Options that take no argument in any of them: a package may follow. */
-static const char flags[] = "-U -e -q -qq -v -vv -y --assumeyes --dev --editable --force "
-                            "--no-cache-dir --no-deps --no-index --noconfirm --pre --quiet "
-                            "--system --upgrade --user --verbose --yes";
+static const char flags[] =
+        "-U -e -q -qq -qy -v -vv -y --allow-downgrades --assume-yes --assumeyes --dev "
+        "--disable-pip-version-check --editable --force --no-cache-dir --no-deps --no-index "
+        "--no-input --no-install-recommends --noconfirm --pre --quiet --system --upgrade --user "
+        "--verbose --yes";
 /* Programs whose verb is an option: dpkg -i, rpm -Uvh, pacman -Syu. */
 static const char by_option[] = "dpkg pacman rpm";
 static const char by_option_verbs[] = "FPRSUeir"; /* their first letters */
@@ -230,7 +232,8 @@ static void put_words(FILE *stream, struct slice program, struct words words)
 		may_be_argument =
 		        is_option && !text_has_word(flags, slice_of(word)) && !strchr(word, '=');
 		if (!has_verb && is_verb(program, slice_of(word)))
-			has_verb = true, may_be_argument = false, is_doubtful = was_option;
+			has_verb = true, may_be_argument = false,
+			is_doubtful = was_option && !is_option;
 		else if (is_option || was_option)
 			continue;
 		else if (is_doubtful || (!has_verb && !text_has_word(families, slice_of(word))))

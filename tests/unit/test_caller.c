@@ -18,6 +18,8 @@ static void check(const char *line, size_t len, const char *expected)
 static void test_programs(void **state)
 {
 	CHECK("/usr/bin/apt-get\0install\0-y\0python3-x", "apt-get install python3-x");
+	CHECK("apt-get\0-y\0--allow-downgrades\0install\0x", "apt-get install x");
+	CHECK("pacman\0--root\0/x\0--noscriptlet\0-Udd\0/a-1.pkg.tar", "pacman -Udd a-1.pkg.tar");
 	CHECK("/usr/bin/python3.11\0-m\0pip\0install\0-U\0a[b]==1.0", "pip install a[b]==1.0");
 	CHECK("python3\0-X\0utf8\0-Im\0pip\0uninstall\0a", "pip uninstall a");
 	CHECK("perl\0/opt/bin/dnf-3\0install\0a", "dnf install a");
