@@ -54,13 +54,15 @@ static int find_owner(const char *file, const char *sysroot, struct safe_way *wa
 int databases_check_owner(const char *place, uid_t uid, gid_t gid, const char *command,
                           struct error *error)
 {
-	CLEANUP(cleanup_free) char *word = text_shell_word(place);
-	CLEANUP(cleanup_free) char *update = word ? text_format("entrydb update %s", word) : NULL;
+	CLEANUP(cleanup_free) char *word = NULL;
+	CLEANUP(cleanup_free) char *update = NULL;
 
-	if (!update)
-		return error_nomem(error);
 	if (geteuid() != 0 || uid == 0)
 		return 0;
+	word = text_shell_word(place);
+	update = word ? text_format("entrydb update %s", word) : NULL;
+	if (!update)
+		return error_nomem(error);
 	/* As group, root is not used either. */
 	return error_set(error, ERROR_PERMISSION,
 	                 "%s belongs to user %u; run: setpriv --reuid=%u --regid=%u "

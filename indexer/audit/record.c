@@ -215,7 +215,8 @@ static void compare(const struct records *records, const char *path, struct slic
  */
 static void check_hash(struct records *records, const struct wheel_file *file)
 {
-	bool is_moved = !records->site->commands && slice_starts(file->path, SLICE("../"));
+	bool is_outside = slice_starts(file->path, SLICE("../"));
+	bool is_moved = is_outside && !records->site->commands;
 	struct slice place = is_moved ? path_base(file->path) : file->path;
 	CLEANUP(cleanup_free) char *path = NULL;
 	CLEANUP(cleanup_close) int fd = -1;
@@ -225,9 +226,9 @@ static void check_hash(struct records *records, const struct wheel_file *file)
 		return;
 	path = collect_path(records->collect, "%s/%s%.*s", records->site->path,
 	                    is_moved ? "bin/" : "", SLICE_ARGS(place));
-	if (path && slice_starts(file->path, SLICE("../")))
+	if (path && is_outside)
 		fd = file_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW);
-	if (path && (fd >= 0 || errno != ENOENT || !slice_starts(file->path, SLICE("../"))))
+	if (path && (!is_outside || fd >= 0 || errno != ENOENT))
 		compare(records, path, file->sha256);
 }
 

@@ -340,9 +340,6 @@ static int ask_metadata(struct item *item, struct error *error)
 	return url ? ask(item, url, NULL, METADATA_MAX, take_metadata, error) : error_nomem(error);
 }
 
-static const struct target_record not_examined = {.kind = TARGET_UNRESOLVED,
-                                                  .state = TARGET_NOT_EXAMINED};
-
 static bool has_hash(struct slice bytes, struct slice sha256)
 {
 	char hex[SHA256_HEX_SIZE + 1];
@@ -351,7 +348,11 @@ static bool has_hash(struct slice bytes, struct slice sha256)
 	return slice_equal(slice_of(hex), sha256);
 }
 
-/* All parts are read: compare with the index. The modules of the wheel are not. */
+/* The target of an entry point: the modules of a wheel are not read. */
+static const struct target_record not_examined = {.kind = TARGET_UNRESOLVED,
+                                                  .state = TARGET_NOT_EXAMINED};
+
+/* All parts are read: compare with the index. */
 static int keep_wheel(struct item *item, struct error *error)
 {
 	struct job *job = item->job;

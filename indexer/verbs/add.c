@@ -21,6 +21,7 @@
 #include "indexer/update/edit.h"
 #include "indexer/verb.h"
 #include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/tree/path_index.h"
 #include "libquery/layout.h"
 
 struct add {
@@ -185,11 +186,6 @@ static void find_archive(struct add *add, const char *path)
 		add->out_of_memory |= !sites_add(&add->archives, path);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /*
  * Sorted by name, so that the same directory gives the same rows. Links to files are opened; links
  * to directories are not followed.
@@ -198,20 +194,21 @@ static void search_directory(struct add *add, const char *directory)
 {
 	const char *slash = slice_ends(slice_of(directory), SLICE("/")) ? "" : "/";
 	CLEANUP(cleanup_closedir) DIR *opened = file_open_directory(AT_FDCWD, directory);
-	CLEANUP(sites_free) struct sites names = {0};
+	CLEANUP(path_index_free) struct path_index names = {0};
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	const char *name;
 	int more = -1;
 
 	while (opened && (more = file_next(opened, &name)) > 0)
 		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-			add->out_of_memory |= !sites_add(&names, name);
+			add->out_of_memory |= !path_index_add(
+			        &names, arena_copy(&arena, slice_of(name), &add->out_of_memory));
 	if (more < 0)
 		complain(add, directory, errno);
-	if (names.count > 0)
-		qsort(names.paths, names.count, sizeof(*names.paths), by_name);
+	path_index_sort(&names);
 	for (size_t i = 0; i < names.count; i++) {
 		CLEANUP(cleanup_free)
-		char *path = text_format("%s%s%s", directory, slash, names.paths[i]);
+		char *path = text_format("%s%s%s", directory, slash, names.paths[i].ptr);
 		struct stat status;
 
 		add->out_of_memory |= !path;
@@ -222,7 +219,7 @@ static void search_directory(struct add *add, const char *directory)
 		else if (S_ISDIR(status.st_mode))
 			search_directory(add, path);
 		else if ((S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) &&
-		         package_is_archive(names.paths[i]))
+		         package_is_archive(names.paths[i].ptr))
 			find_archive(add, path);
 	}
 }
