@@ -132,7 +132,10 @@ static int want_all(struct catalogue *all, size_t first, struct error *error)
 	int code = 0;
 
 	for (size_t i = first; code == 0 && i < all->options->argument_count; i++)
-		code = want_line(all, slice_of(all->options->arguments[i]), error);
+		code = strchr(all->options->arguments[i], '/')
+		               ? error_set(error, ERROR_INVALID,
+		                           "an argument with a '/' is not the name of a project")
+		               : want_line(all, slice_of(all->options->arguments[i]), error);
 	if (code == 0 && all->options->requirements)
 		code = want_file(all, all->options->requirements, error);
 	if (code < 0 || !all->options->all)

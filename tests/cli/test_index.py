@@ -267,6 +267,9 @@ class Reading(IndexTest):
                           "c @ https://u:hunter2@h/c.whl\ngit+https://u:hunter2@h/d\n./e\n")
             self.add("--requirements", f"{self.top}/r.txt")
             self.assertEqual([row[:2] for row in self.rows()], [("a", "1.9"), ("b", "1.0a1")], line)
+        for argument in ("foo/bar", "c @ https://u:hunter2@h/c.whl"):
+            reply = self.add(argument, status=COULD_NOT)
+            self.assertEqual(reply.err, "entrydb: an argument with a '/' is not the name of a project\n")
 
     def test_many_versions(self):
         """More versions than are read at a time; a very long ETag is not stored."""
