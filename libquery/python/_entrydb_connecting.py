@@ -25,20 +25,21 @@ FINDING = 8                  # the same if one of them is looked for by its name
 WORTH_FAR_AWAY = 16          # distributions, on a slow file system
 FAR_AWAY = 0.0005            # seconds to look for policy files; a local file system needs a tenth of it
 ONE_BY_ONE = 32              # distributions read singly before the caller seems to iterate over all
+HINTS = "__annotate__" if sys.version_info >= (3, 14) else "__annotations__"
 
 
 class Connecting:
-    """A metadata module that was queried; parts: its replaced functions and properties."""
+    """Answers the queries of a metadata module; own: the module's own functions, by attribute of this object.
+    Once it is connected, further attributes hide the methods of these names."""
 
-    ask = ask_distribution = ask_name = ask_header = None
+    connected = False
     asking = None                    # the thread in which Python's own function runs
     wait = pause = read = count = 0  # read: distributions read by Python so far; count: for one query
 
-    def __init__(self, module, parts):
-        self.home, self.module, self.parts = part("_entrydb_replacement"), module, parts
-        self.function = parts["", "entry_points"][1]
-        self.property = parts["Distribution", "entry_points"][1]
-        put_new(module, parts)
+    def __init__(self, module, functions):
+        self.home, self.module = part("_entrydb_replacement"), module
+        put_new(module, functions)
+        self.own = {what: own for what, (*_, own) in functions.items()}
         self.refresh_at_exit(behind)
         replacements[module.__name__] = self
 
@@ -51,13 +52,28 @@ class Connecting:
         return many >= worth or may_have_rules() \
             or many >= WORTH_FAR_AWAY and perf_counter() - began > FAR_AWAY
 
-    def ask_first(self, params):
-        if not self.ask and self.is_worth_it(self.home.worth, self.read):
-            self.connect()
-        return (self.ask or self.ask_python)(params)
+    def entry_points(self, params):
+        """Return the answer of entry_points(**params). Python's own function reads every distribution
+        through the replaced property, for which is_reading_worth_it() then returns False."""
+        if self.is_worth_it(self.home.worth, self.read) and self.connect():
+            return self.entry_points(params)
+        self.asking = _thread.get_ident()
+        try:
+            return self.own["entry_points"](**params)
+        finally:
+            self.asking = None
+            self.read += self.count
+
+    def distribution(self, name):
+        """Return the distribution of that name. To find it, Python lists all directories and parses each
+        name in them."""
+        worth = FINDING * self.home.worth
+        if count_distributions(worth) >= worth and self.connect():
+            return self.distribution(name)
+        return self.own["distribution"](name)
 
     def is_reading_worth_it(self):
-        """The same for a query of one distribution; the caller may be iterating over all of them."""
+        """The same as is_worth_it() for a query of one distribution; the caller may be iterating over all."""
         if self.asking == _thread.get_ident():
             return False
         self.read += 1
@@ -65,35 +81,20 @@ class Connecting:
         return self.read >= worth or self.read == ONE_BY_ONE and self.is_worth_it(worth) \
             or self.read < ONE_BY_ONE and may_have_rules()
 
-    def find(self, name):
-        """Return the distribution of that name, or None if Python must find it: it lists all
-        directories and parses each name in them."""
-        worth = FINDING * self.home.worth
-        if not self.ask and count_distributions(worth) >= worth:
-            self.connect()
-        return self.ask and self.ask_name and self.ask_name(name)
+    def entry_points_of(self, distribution):
+        if self.is_reading_worth_it() and self.connect():
+            return self.entry_points_of(distribution)
+        return self.own["entry_points_of"](distribution)
 
-    def read_part(self, name, distribution):
-        """Return its entry points, name or version; None if Python must read them. For a name or
-        version Python imports the email parser (from 3.13 on, not before that), which takes longer
-        than loading entrydb."""
-        if name == "entry_points":
-            if self.ask or self.is_reading_worth_it() and self.connect():
-                return self.ask_distribution(distribution)
-            return None
-        if not self.ask and (not self.home.worth or "email.message" not in sys.modules):
-            self.connect()
-        return self.ask_header(distribution, name == "version") or None if self.ask and self.ask_header else None
+    def name_of(self, distribution, which="name_of"):
+        """Return the name of a distribution. Python imports the email parser (from 3.13 on, not before
+        that), which takes longer than loading entrydb."""
+        if (not self.home.worth or "email.message" not in sys.modules) and self.connect():
+            return getattr(self, which)(distribution)
+        return self.own[which](distribution)
 
-    def ask_python(self, params):
-        """Call Python's own function. It reads every distribution through the replaced property, for
-        which is_reading_worth_it() then returns False."""
-        self.asking = _thread.get_ident()
-        try:
-            return self.function(**params)
-        finally:
-            self.asking = None
-            self.read += self.count
+    def version_of(self, distribution):
+        return self.name_of(distribution, "version_of")
 
     def connect(self):
         """Connect to the database; return True if it can be queried. Other threads, and code run by
@@ -103,19 +104,19 @@ class Connecting:
         connects. (os.register_at_fork() would keep everything imported by the metadata module alive
         until the interpreter's exit and slow that down.)"""
         wait = self.wait
-        if wait:
+        if wait and not self.connected:
             self.wait = wait - 1  # from the local value: concurrent threads cannot get below 0
             return False
         if not connecting.acquire(False):
-            return False
+            return self.connected
         try:
-            if not self.ask and (self.is_foreign() or not submodule("_accelerated").connect(self)):
+            if not self.connected and (self.is_foreign() or not submodule("_accelerated").connect(self)):
                 raise LookupError
         except Exception:  # a half uninstalled package, for instance, must not break the program
             self.wait = self.pause = min(2 * self.pause + 1, QUESTIONS_WAITED_MAX)
         finally:
             connecting.release()
-        return self.ask is not None
+        return self.connected
 
     def is_foreign(self):
         """Return True if another module stands for pathlib, as in meson: loading entrydb to recognise that
@@ -153,7 +154,7 @@ def submodule(name):
         return sys.modules[full]
 
 
-def put_new(module, parts):
+def put_new(module, functions):
     """Skip the search for abstract attributes that some versions make at each creation of a
     distribution: PathDistribution has none."""
     kind = module.PathDistribution
@@ -169,9 +170,11 @@ def put_new(module, parts):
             return object.__new__(cls)
         return checking.__new__(cls, *arguments, **keywords)
 
-    part("_entrydb_replacement").looking_like(own, __new__).__wrapped__ = kind.__init__  # the signature of the class
-    ours = kind.__new__ = staticmethod(__new__)
-    parts["PathDistribution", "__new__"] = kind, None, ours
+    for name in "__module__", "__name__", "__qualname__", "__doc__", HINTS:
+        setattr(__new__, name, getattr(own, name))
+    __new__.__wrapped__ = kind.__init__  # the signature of the class
+    kind.__new__ = staticmethod(__new__)
+    functions["__new__"] = __new__, __new__.__code__, own
 
 
 def count_distributions(most):
@@ -281,17 +284,13 @@ def stop(home):
         for at, (suffix, loader) in enumerate(loaders):
             if getattr(loader, "__name__", "") == "entrydb_loader":
                 loaders[at] = suffix, external.SourceFileLoader
-    for _, parts, begin in home.replacements.values():
-        replacement = begin()
-        if replacement:
-            replacement.ask, replacement.wait = None, float("inf")  # for callers that kept a function
-        for (_, name), (owner, theirs, ours) in parts.items():
-            if vars(owner).get(name) is not ours:
-                continue
-            if theirs:
-                setattr(owner, name, theirs)
-            else:
-                delattr(owner, name)
+    for module, functions in home.replacements.values():
+        for what, (function, ours, own) in functions.items():
+            if what == "__new__":
+                if getattr(module.PathDistribution, what) is function:
+                    del module.PathDistribution.__new__
+            elif function.__code__ is ours:
+                function.__code__ = own.__code__
     home.replacements.clear()
 
 

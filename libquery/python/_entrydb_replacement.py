@@ -1,4 +1,5 @@
-# The functions and properties that replace those of a metadata module while entrydb is on.
+# The code of five functions of a metadata module while entrydb is on. The functions stay the same objects,
+# with their signatures, hints and documentation.
 #
 # Loaded by _entrydb_site when the program imports such a module, which may never be queried: so it has
 # few functions, no docstrings, and no class, which costs ten times as much. The first query loads
@@ -8,73 +9,71 @@ import sys
 from _frozen_importlib_external import SourceFileLoader
 
 worth = 30                   # distributions: a query of them in Python takes as long as loading entrydb
-HINTS = "__annotate__" if sys.version_info >= (3, 14) else "__annotations__"
-replacements = {}            # name of a metadata module -> (module, parts, begin); see replace_in()
+replacements = {}            # name of a metadata module -> (module, functions); see replace_in()
+_entrydb = None              # a global of the metadata module: a Connecting, from the first query on
 
 
-# Replace functions and properties of a module, once. The replacements are ordinary attributes: programs may
-# replace and restore them, too. Raises on an unknown kind of module.
+def entry_points(**params):
+    return _entrydb.entry_points(params)
+
+
+def distribution(distribution_name):
+    return _entrydb.distribution(distribution_name)
+
+
+# The last three are those of properties of Distribution.
+def entry_points_of(self):
+    return _entrydb.entry_points_of(self)
+
+
+def name_of(self):
+    return _entrydb.name_of(self)
+
+
+def version_of(self):
+    return _entrydb.version_of(self)
+
+
+# Replace the code of functions of a module. Raises on an unknown kind of module.
 def replace_in(module):
-    if replacements.get(module.__name__, [None])[0] is module:
-        return
-    kind = module.Distribution
-    own_function, own_distribution = module.entry_points, module.distribution
-    code = own_function.__code__
-    if (code.co_argcount, code.co_kwonlyargcount, code.co_varnames[0]) != (0, 0, "params") \
-            or own_distribution.__code__.co_varnames != ("distribution_name",):
-        raise TypeError
-    parts = {}     # (class or "", name) -> (its owner, the original, our replacement)
-    asked = None   # a Connecting, from the first query on
-
-    # Return the Connecting; None if it cannot be created now.
-    def begin():
-        nonlocal asked
-        try:
-            asked = asked or part("_entrydb_connecting").Connecting(module, parts)
-        except Exception:  # half uninstalled, or being loaded by another thread
-            pass
-        return asked
-
-    def entry_points(**params):
-        to = asked or begin()
-        return (to.ask or to.ask_first)(params) if to else own_function(**params)
-
-    def distribution(distribution_name):
-        to = asked or begin()
-        return to and to.find(distribution_name) or own_distribution(distribution_name)
-
-    def put_getter(name):
-        stood = vars(kind)[name]
-        own = stood.fget if type(stood) is property else None
-
-        def getter(self):
-            to = asked or begin()
-            found = to and to.read_part(name, self)
-            return own(self) if found is None else found
-
-        parts["Distribution", name] = kind, stood, property(looking_like(own, getter))
-
-    parts["", "entry_points"] = module, own_function, looking_like(own_function, entry_points)
-    parts["", "distribution"] = module, own_distribution, looking_like(own_distribution, distribution)
-    put_getter("entry_points")
-    put_getter("name")
-    put_getter("version")
-    replacements[module.__name__] = module, parts, begin
-    for (_, name), (owner, _, ours) in parts.items():
-        setattr(owner, name, ours)
+    names, parts = vars(module), vars(module.Distribution)
+    functions = {}  # name above -> (the function, its code from now on, a function with the original code)
+    for own, ours in (names["entry_points"], entry_points), (names["distribution"], distribution), \
+            (parts["entry_points"].fget, entry_points_of), (parts["name"].fget, name_of), \
+            (parts["version"].fget, version_of):
+        own = getattr(own, "__wrapped__", own)  # importlib_metadata 10.1 decorates some
+        code, our_code = own.__code__, ours.__code__
+        if code is our_code:
+            return
+        if own.__globals__ is not names or code.co_freevars or code.co_varnames[0] != our_code.co_varnames[0] \
+                or (code.co_argcount, code.co_kwonlyargcount) != (our_code.co_argcount, 0):
+            raise TypeError
+        functions[ours.__name__] = own, our_code, type(own)(code, names, own.__name__, own.__defaults__)
+    replacements[module.__name__] = module, functions
+    names["_entrydb"] = first = type(sys)("_entrydb")
+    first.__getattr__ = begin.__get__(module)
+    for own, code, _ in functions.values():
+        own.__code__ = code
 
 
-# Copy the metadata of the original to the replacement, for callers that ignore __wrapped__.
-def looking_like(own, function):
-    function.__module__, function.__name__ = own.__module__, own.__name__
-    function.__qualname__, function.__doc__ = own.__qualname__, own.__doc__
-    setattr(function, HINTS, getattr(own, HINTS))
-    function.__wrapped__ = own
-    return function
+# Return what answers the first query of a module. If that cannot be created now, its own function.
+def begin(module, what):
+    own = replacements[module.__name__][1].get(what)
+    if not own:
+        raise AttributeError(what)
+    try:
+        module._entrydb = found = part("_entrydb_connecting").Connecting(*replacements[module.__name__])
+        return getattr(found, what)
+    except Exception:  # half uninstalled, or being loaded by another thread
+        return call.__get__(own[2]) if what == "entry_points" else own[2]
 
 
-# Replaces the method exec_module() of a loader until a metadata module is loaded, then inserts the
-# replacements. The loader stays the same object, for code that inspects a spec, and equal to others.
+def call(function, params):
+    return function(**params)
+
+
+# Replaces the method exec_module() of a loader until a metadata module is loaded, then replaces its
+# functions. The loader stays the same object, for code that inspects a spec, and equal to others.
 def execute(module):
     name = module.__name__
     if name not in ("importlib.metadata", "importlib_metadata"):

@@ -51,7 +51,7 @@ class Face:
         entrydb.accelerate()
         self.modules = [importlib.metadata, *self.load(directory)]
         assert len(self.replacements) == len(self.modules)
-        self.known = all(begin().connect() for *_, begin in self.replacements.values())
+        self.known = all(each._entrydb.entry_points and each._entrydb.connect() for each in self.modules)
         self.count()
         if OPTIONS["mutant"]:
             import spoilt
@@ -63,9 +63,10 @@ class Face:
     def count(self):
         """Count the queries, and those not passed on to importlib.metadata."""
         self.counts = collections.Counter()
-        for *_, begin in self.replacements.values():
-            if begin().ask:
-                begin().ask.find = wrappers.counted(begin().ask.find, self.counts, "asked")
+        for each in self.modules:
+            answer = getattr(each._entrydb.entry_points, "__self__", None)
+            if self.known:
+                answer.find = wrappers.counted(answer.find, self.counts, "asked")
         walk = self.entrydb._accelerated.Walk
         walk.find = wrappers.counted(walk.find, self.counts, "read")
         light = self.entrydb._entry_points
@@ -73,16 +74,16 @@ class Face:
 
     @contextlib.contextmanager
     def without_entrydb(self):
-        """Restore importlib.metadata's own function and property."""
-        parts = [((owner, name), theirs, ours) for _, parts, _ in self.replacements.values()
-                 for (_, name), (owner, theirs, ours) in parts.items() if theirs]
-        for place, theirs, _ in parts:
-            setattr(*place, theirs)
+        """Restore importlib.metadata's own functions."""
+        replaced = [each for _, functions in self.replacements.values()
+                    for name, each in functions.items() if name != "__new__"]
+        for function, _, own in replaced:
+            function.__code__ = own.__code__
         try:
             yield
         finally:
-            for place, _, ours in parts:
-                setattr(*place, ours)
+            for function, ours, _ in replaced:
+                function.__code__ = ours
 
     @contextlib.contextmanager
     def unsorted(self, wanted):

@@ -165,11 +165,10 @@ def see_through_wrappers():
     own = metadata_module._replaced
 
     def replaced(module):
-        originals, ours = own(module)
-        found = {(home, name): value for home, owner in homes(module)
+        found = {f"{home}{name}": value for home, owner in homes(module)
                  for name, value in vars(owner).items() if hasattr(value, "__wrapped__")}
-        return ({**{key: value.__wrapped__ for key, value in found.items()}, **originals},
-                (*ours, *found.values()))
+        return {**{name: (value, getattr(value, "__code__", None), value.__wrapped__)
+                   for name, value in found.items()}, **own(module)}
 
     def homes(module):
         return [("", module), *((name, value) for name, value in vars(module).items()

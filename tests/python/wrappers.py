@@ -17,7 +17,8 @@ SKIPPED = frozenset((  # attributes that a class must have, and constants of a m
     "__package__", "__path__", "__file__", "__cached__", "__spec__", "__loader__", "__doc__",
     "__all__", "__orig_bases__", "__firstlineno__", "__static_attributes__", "_abc_impl",
     "__abstractmethods__", "__parameters__", "__lazy_modules__", "__warningregistry__",
-    "__annotations__", "__annotations_cache__"))  # created when they are accessed
+    "__annotations__", "__annotations_cache__",  # created when they are accessed
+    "_entrydb"))                                 # added by the acceleration
 
 
 def homes(module):

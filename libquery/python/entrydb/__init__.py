@@ -22,10 +22,9 @@ def accelerate():
         site.start()  # which judges the variable of the process; else the program has set it
     rest = site.part("_entrydb_replacement")
     rest.worth = 0  # load entrydb with the first query
-    for _, _, begin in tuple(rest.replacements.values()):
-        replacement = begin()
-        if replacement:
-            replacement.connect()
+    for module, _ in tuple(rest.replacements.values()):
+        rest.begin(module, "entry_points")
+        getattr(module._entrydb, "connect", bool)()
 
 
 def decelerate():

@@ -24,8 +24,10 @@ def connect(replacement):
         return has_rules() and obey_rules(replacement)
     answer = Answer(replacement)
     answer.adopt(known)
+    for name in "entry_points", "distribution", "name_of", "version_of":
+        setattr(replacement, name, getattr(answer, name))
     replacement.refresh_at_exit(stale)
-    replacement.ask = answer  # last: other threads use it once it is set
+    replacement.connected = True
     return True
 
 
@@ -52,9 +54,11 @@ def obey(found):
 def obey_rules(replacement):
     """Let the module itself answer permanently, and filter its answers by the policy rules."""
     obey_all = submodule("_policy").obey
-    function, own = replacement.function, replacement.property.fget
-    replacement.ask_distribution = lambda distribution: obey_all(own(distribution))
-    replacement.ask = lambda params: obey_all(function(**params))
+    own = replacement.own
+    vars(replacement).update(own)
+    replacement.entry_points_of = lambda distribution: obey_all(own["entry_points_of"](distribution))
+    replacement.entry_points = lambda params: obey_all(own["entry_points"](**params))
+    replacement.connected = True
     return True
 
 
@@ -74,24 +78,31 @@ def provider(caller):
 
 
 class Answer:
-    """entry_points() of one metadata module."""
+    """The answers of one metadata module; own: the module's own functions."""
 
     def __init__(self, replacement):
         self.replacement = replacement
-        self.module = replacement.module
+        self.module, self.own = replacement.module, replacement.own
         self.caller = None
 
-    def __call__(self, params):
+    def entry_points(self, params):
         found = self.find(params)
-        return obey(self.replacement.function(**params)) if found is None else found
+        return obey(self.own["entry_points"](**params)) if found is None else found
+
+    def distribution(self, name):
+        return self.find_distribution(name) or self.own["distribution"](name)
+
+    def name_of(self, distribution):
+        return self.header(distribution, 0) or self.own["name_of"](distribution)
+
+    def version_of(self, distribution):
+        return self.header(distribution, 1) or self.own["version_of"](distribution)
 
     def adopt(self, known):
         """Use the current state of the module."""
         self.caller = known
         walk = walker(known, self.read)
-        self.replacement.ask_distribution = obedient(walk) if has_rules() else walk
-        self.replacement.ask_header = self.header
-        self.replacement.ask_name = None if known.finds is None else self.find_distribution
+        self.replacement.entry_points_of = obedient(walk) if has_rules() else walk
 
     def is_own(self):
         """Return True if the module is recognised and unmodified."""
@@ -104,9 +115,10 @@ class Answer:
         """Return the entry points of a distribution that the walker cannot answer for. The change that
         prevents it may be harmless or reverted, so look at the module again."""
         self.is_own()
-        return self.replacement.property.fget(distribution)
+        return self.own["entry_points_of"](distribution)
 
     def find(self, params):
+        """Return the answer of entry_points(**params); None if Python must answer."""
         group, name, rest = split(params)
         if group is False or not self.is_own():
             return None

@@ -117,10 +117,10 @@ def no_paths(make):
                                        PATHS_MAX), PATH_ENTRIES_MAX)
 
 
-def recognise(module, originals, ours):
+def recognise(module):
     """Return the MetadataModule, or None if its code is unknown or modified; and a function that
     returns True as long as nothing of this has changed."""
-    digest, naming, unchanged, names = _native.recognise(module, originals, ours)
+    digest, naming, unchanged, names = _native.recognise(module, _replaced(module).copy())
     try:
         known = MetadataModule(module, digest, naming, unchanged, names) if digest in _KNOWN else None
     except (AttributeError, KeyError):
@@ -154,7 +154,7 @@ class Recognition:
     def look(self):
         """Recognise the module again: a patch may be reverted, or harmless. After a failure without
         changes since, further attempts are increasingly rare."""
-        found, _ = self.seen = recognise(self.module, *_replaced(self.module))
+        found, _ = self.seen = recognise(self.module)
         if found is None:  # self.known stays, for when the patch is reverted
             self.wait = self.pause = min(2 * self.pause + 1, QUESTIONS_WAITED_MAX)
         else:
@@ -206,13 +206,10 @@ def of(module):
 
 
 def _replaced(module):
-    """Return the originals of the parts replaced by entrydb, and the replacements."""
+    """Return the functions whose code entrydb has replaced, as replace_in() of _entrydb_replacement does."""
     replacing = sys.modules.get("_entrydb_replacement")
-    known, parts, _ = replacing and replacing.replacements.get(module.__name__) or (None, {}, None)
-    if known is not module:
-        return {}, ()
-    parts = tuple(parts.items())  # a copy: another thread may add to it
-    return {place: theirs for place, (_, theirs, _) in parts}, tuple(ours for _, (_, _, ours) in parts)
+    known, functions = replacing and replacing.replacements.get(module.__name__) or (None, {})
+    return functions if known is module else {}
 
 
 def maker():
@@ -231,7 +228,7 @@ def entry_points(params):
         unique = module.unique_everseen(module.distributions(), key=attrgetter("_normalized_name"))
         found = [each for distribution in unique for each in distribution.entry_points]
         return [each for each in found if each.matches(**params)]
-    own = _replaced(module)[0].get(("", "entry_points"), module.entry_points)
+    *_, own = _replaced(module).get("entry_points", [module.entry_points])
     return own(**params)
 
 

@@ -12,12 +12,12 @@
 
 PyDoc_STRVAR(
         recognise_doc,
-        "recognise(module, originals, ours, /)\n--\n\n"
+        "recognise(module, replaced, /)\n--\n\n"
         "Return (digest, naming, same, names) of a metadata module: the digest of its functions\n"
         "for entry points, or 0 if a part of it, or of its means to read the disk, is foreign;\n"
         "the digest of its functions that find a distribution by name, or 0; a function that\n"
-        "returns False after a change; and a copy of its namespace. originals: a dict from\n"
-        "(class, name) to the parts replaced by entrydb; ours: a tuple of the replacements.");
+        "returns False after a change; and a copy of its namespace. replaced: a dict of\n"
+        "(function, its code, the original function) of those that entrydb has replaced.");
 
 PyDoc_STRVAR(
         walker_doc,

@@ -38,10 +38,10 @@ struct owner {
 };
 
 struct look {
-	PyObject *module, *originals, *ours; /* see recognise_doc */
-	PyObject *held;                      /* a list */
-	PyObject *package;                   /* its name */
-	PyObject *stdlib, *loaded; /* the names of the standard modules, and sys.modules */
+	PyObject *module, *replaced; /* see recognise_doc */
+	PyObject *held;              /* a list */
+	PyObject *package;           /* its name */
+	PyObject *stdlib, *loaded;   /* the names of the standard modules, and sys.modules */
 	PyObject *wrappers[WRAPPINGS], *pattern; /* types */
 	struct {
 		const char *chars;
@@ -221,6 +221,19 @@ static size_t functions_of(struct look *look, PyObject *value, PyObject *functio
 	return count;
 }
 
+/* The original of a function that entrydb has replaced; of others, the function itself. */
+static PyObject *original_of(struct look *look, PyObject *function)
+{
+	Py_ssize_t position = 0;
+	PyObject *each;
+
+	while (PyDict_Next(look->replaced, &position, NULL, &each))
+		if (PyTuple_GetItem(each, 0) == function &&
+		    PyTuple_GetItem(each, 1) == get(look, function, "__code__"))
+			return pin(look->pins, function) ? PyTuple_GetItem(each, 2) : NULL;
+	return function;
+}
+
 static bool is_own_function(struct look *look, PyObject *key, PyObject *function);
 
 /* Are the functions in its closure (wrapped by a decorator) own ones? */
@@ -245,9 +258,11 @@ static bool are_enclosed_own(struct look *look, PyObject *function)
  */
 static bool is_own_function(struct look *look, PyObject *key, PyObject *function)
 {
-	PyObject *globals = get(look, function, "__globals__"), *name, *file, *expected;
+	PyObject *globals, *name, *file, *expected;
 	bool is;
 
+	function = original_of(look, function);
+	globals = get(look, function, "__globals__");
 	if (!globals || !PyDict_Check(globals))
 		return false;
 	name = item(look, globals, text(look, "__name__"));
@@ -299,14 +314,6 @@ static bool is_right_import(struct look *look, PyObject *key, PyObject *value)
 	return namespace && item(look, namespace, key) == value;
 }
 
-static bool is_ours(const struct look *look, PyObject *value)
-{
-	for (Py_ssize_t i = 0; i < PyTuple_Size(look->ours); i++)
-		if (PyTuple_GetItem(look->ours, i) == value)
-			return true;
-	return false;
-}
-
 /* Does it come from Python or the package? @key: its name in the namespace. */
 static bool is_own(struct look *look, PyObject *key, PyObject *value)
 {
@@ -314,7 +321,7 @@ static bool is_own(struct look *look, PyObject *key, PyObject *value)
 	size_t count;
 	bool is = true;
 
-	if (is_plain(look, value) || is_ours(look, value))
+	if (is_plain(look, value))
 		return true;
 	if (Py_TYPE(value) == &PyFunction_Type)
 		return is_own_function(look, key, value);
@@ -408,8 +415,8 @@ static bool gather_owners(struct look *look)
 	return done;
 }
 
-/* Functions of the package's modules that no look-up of entry points runs. */
-static const char unused[] = " entry_points distribution metadata version files requires "
+/* Names in the package's modules that no look-up of entry points uses; entrydb's own. */
+static const char unused[] = " _entrydb entry_points distribution metadata version files requires "
                              "packages_distributions conforms ";
 
 /*
@@ -573,9 +580,10 @@ static bool collect_names(struct look *look, PyObject *code, PyObject *names)
 	return done;
 }
 
-/* Add a function, then the functions in its closure. */
-static bool add_function(struct look *look, PyObject *function)
+/* Add a function, the original of a replaced one, then the functions in its closure. */
+static bool add_function(struct look *look, PyObject *replaced)
 {
+	PyObject *function = original_of(look, replaced);
 	PyObject *code = get(look, function, "__code__"), *names = hold(look, PySet_New(NULL)),
 	         *closure = get(look, function, "__closure__");
 	bool done = code && names && closure &&
@@ -616,19 +624,19 @@ static const struct owner *owner_named(struct look *look, const char *name)
 	return owner_of(look, kind);
 }
 
-/* Add the parts, in their original version if entrydb has replaced them. */
+/* A function of the module itself counts in its original version wherever it is now. */
 static bool add_parts(struct look *look, const struct place *of)
 {
 	const struct owner *owner = owner_named(look, of->owner);
-	PyObject *name, *key, *part;
+	PyObject *name, *each, *part;
 	const char *names = of->names;
 	bool done = true;
 
 	while (done && (name = next_name(look, &names))) {
-		key = hold(look, Py_BuildValue("(sO)", of->owner, name));
-		part = item(look, look->originals, key);
-		if (!part && owner)
-			part = item(look, owner->copy, name);
+		each = *of->owner ? NULL : item(look, look->replaced, name);
+		part = each    ? PyTuple_GetItem(each, 2)
+		       : owner ? item(look, owner->copy, name)
+		               : NULL;
 		done = add_word(look, hold(look, PyUnicode_FromFormat("%s.%U", of->owner, name))) &&
 		       add_part(look, part ? part : Py_None);
 	}
@@ -709,8 +717,8 @@ PyObject *recognise(PyObject *self, PyObject *arguments)
 	unsigned long long since = last_change(), answering = 0;
 	PyObject *made = NULL;
 
-	if (!PyArg_ParseTuple(arguments, "OO!O!:recognise", &look.module, &PyDict_Type,
-	                      &look.originals, &PyTuple_Type, &look.ours))
+	if (!PyArg_ParseTuple(arguments, "OO!:recognise", &look.module, &PyDict_Type,
+	                      &look.replaced))
 		return NULL;
 	if (begin(&look)) {
 		if (gather(&look) && is_all_own(&look))
