@@ -49,21 +49,22 @@ def replace_in(module):
                 or (code.co_argcount, code.co_kwonlyargcount) != (our_code.co_argcount, 0):
             raise TypeError
         functions[ours.__name__] = own, our_code, type(own)(code, names, own.__name__, own.__defaults__)
-    replacements[module.__name__] = module, functions
+    replacements[module.__name__] = found = module, functions
     names["_entrydb"] = first = type(sys)("_entrydb")
-    first.__getattr__ = begin.__get__(module)
+    first.__getattr__ = begin.__get__(found)
     for own, code, _ in functions.values():
         own.__code__ = code
 
 
 # Return what answers the first query of a module. If that cannot be created now, its own function.
-def begin(module, what):
-    own = replacements[module.__name__][1].get(what)
+def begin(found, what):
+    module, functions = found
+    own = functions.get(what)
     if not own:
         raise AttributeError(what)
     try:
-        module._entrydb = found = part("_entrydb_connecting").Connecting(*replacements[module.__name__])
-        return getattr(found, what)
+        module._entrydb = part("_entrydb_connecting").Connecting(module, functions)
+        return getattr(module._entrydb, what)
     except Exception:  # half uninstalled, or being loaded by another thread
         return call.__get__(own[2]) if what == "entry_points" else own[2]
 
