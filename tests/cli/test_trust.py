@@ -738,20 +738,27 @@ class Believing(TrustTest):
 
     @unittest.skipUnless(shutil.which("unshare"), "unshare is not installed")
     def test_in_a_user_namespace(self):
-        """Root outside of the user namespace has no rights inside, even without /proc to detect it."""
+        """Root outside of the user namespace has no rights inside, even without /proc to detect it; and any group gets
+        the number of a private one."""
         add_distribution(self.site, "alpha")
         self.index()
         self.forge()
         os.chmod(self.top, 0o755)
         self.assertIn("evil:main", self.values(user=self.other.uid))
-        for before in (":", f"{shutil.which('mount')} -t tmpfs none /proc"):
+        hidden = f"{shutil.which('mount')} -t tmpfs none /proc"
+        for before, owner, mode, gid, trusted in (
+                (":", 0, 0o644, 0, False), (hidden, 0, 0o644, 0, False), (":", self.other.uid, 0o644, 1, True),
+                (":", self.other.uid, 0o664, 1, False), (hidden, self.other.uid, 0o664, 1, False),
+                (":", self.other.uid, 0o664, self.other.gid, self.other.gid == self.other.uid)):
+            os.chown(self.database, owner, gid)
+            os.chmod(self.database, mode)
             done = subprocess.run([shutil.which("unshare"), "--user", "--map-root-user", "--mount", "/bin/sh", "-c", f'{before} || exit 77; exec "$@"', "sh",
                                    PROGRAM, "list", "--path", self.site], env=self.environment(ASAN_OPTIONS=NO_LEAKS), user=self.other.uid,
-                                  group=self.other.gid, extra_groups=[], capture_output=True, text=True, check=False)
+                                  group=gid or self.other.gid, extra_groups=[], capture_output=True, text=True, check=False)
             if done.returncode not in (DONE, COULD_NOT):
                 self.skipTest(f"no user namespaces here: {done.stderr}")
-            self.assertIn("alpha.plugin:main", done.stdout, before)
-            self.assertNotIn("evil:main", done.stdout, before)
+            self.assertIn("evil:main" if trusted else "alpha.plugin:main", done.stdout, (before, mode, gid))
+            self.assertEqual("evil:main" in done.stdout, trusted, (before, mode, gid))
 
     def test_each_path_entry_for_itself(self):
         """His database answers for his directory, never for root's beside it, whichever comes first."""
