@@ -125,9 +125,9 @@ static int open_lock(struct publication *publication, struct error *error)
 
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot open %s.lock", publication->path);
-	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid())
+	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_mode & 077)
 		return error_set(error, ERROR_PERMISSION,
-		                 "%s.lock is not a regular file that you own; delete it",
+		                 "%s.lock is not a regular file that only you can open; delete it",
 		                 publication->path);
 	publication->lock_fd = take_fd(&fd);
 	return 0;
@@ -338,8 +338,10 @@ static int set_mark(int fd)
 
 static int make_ready(struct publication *publication, mode_t mode, struct error *error)
 {
-	int fd = publication->new_fd;
+	const int fd = publication->new_fd, old = publication->published_fd;
 
+	if (old >= 0) /* its text may be private; others may have put it there */
+		mode &= S_IRUSR | S_IWUSR | trust_everybody(old, &publication->published);
 	if (fchmod(fd, mode) != 0 || (publication->is_marked && set_mark(fd) != 0) ||
 	    TEMP_FAILURE_RETRY(fsync(fd)) != 0)
 		return error_errno(error, errno, "cannot write %s.new", publication->path);

@@ -450,6 +450,26 @@ class Publishing(TrustTest):
         self.assertTrue(self.publishes(shown))
         self.assertFalse(self.publishes(hidden))
 
+    def test_files_that_a_group_has_moved(self):
+        """Who may rename in a directory of root's can put a private file, or one that others can lock, where root expects its own."""
+        add_distribution(self.site, "alpha")
+        policy = f"{self.prefix}/etc/entrydb/policy.conf"
+        write(f"{self.prefix}/private", "# swordfish\n")
+        write(f"{self.prefix}/public", "")
+        os.chmod(f"{self.prefix}/private", 0o600)
+        for directory in (self.prefix, f"{self.prefix}/etc", os.path.dirname(policy), f"{self.prefix}/var", f"{self.prefix}/var/lib",
+                          os.path.dirname(self.database)):
+            os.makedirs(directory, exist_ok=True)
+            os.chown(directory, 0, self.other.gid)
+            os.chmod(directory, 0o2775)
+        os.chmod(self.top, 0o755)
+        self.other.run("mv", f"{self.prefix}/private", policy)
+        self.other.run("mv", f"{self.prefix}/public", f"{self.database}.lock")
+        self.run_program("disable", "--prefix", self.prefix, "demo", status=DONE)
+        self.assertIn("demo", support.read(policy))
+        self.assertEqual(stat.S_IMODE(os.stat(policy).st_mode), 0o600)
+        self.assertIn("is not a regular file that only you can open", self.update(status=COULD_NOT).err)
+
     def test_forged_rows_are_not_copied(self):
         """A database that another one put where root publishes is set aside, not taken over."""
         add_distribution(self.site, "alpha")
