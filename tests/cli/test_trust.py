@@ -933,6 +933,14 @@ class Loading(TrustTest):
                 os.unlink(gone)
             code, text = self.load("host", "plugin", f"os.chdir({theirs!r})")
             self.assertEqual(code, 0 if loads else -5, (run_path, text))  # ENTRYDB_EPERMISSION
+        for below in ("glibc-hwcaps/x86-64-v2", "tls", "x86_64"):  # where glibc looks first
+            os.makedirs(f"{pkg}/{below}")
+            shutil.copy(f"{pkg}/libhelper.so", f"{pkg}/{below}")
+            self.assertEqual(self.load("host", "plugin")[0], 0)
+            for each in (f"{pkg}/{below}/libhelper.so", f"{pkg}/{below}"):
+                os.chown(each, self.other.uid, self.other.gid)
+                self.assertIn(f"{each} belongs to user", self.load("host", "plugin")[1])
+                os.chown(each, 0, 0)
 
     def test_a_host_with_more_rights_than_its_user(self):
         """A set-uid program that has put its user back can take root again; so could what it loads."""
