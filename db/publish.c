@@ -114,18 +114,20 @@ static enum turn take_turn(int fd, uint64_t work)
 
 /*
  * Mode 0600: any process that can open a lock file can hold the lock. So could the owner of another
- * user's file, forever; and two writers that removed such a file at once could remove each other's.
+ * user's file, forever, or who moved one there; and two writers that removed such a file at once
+ * could remove each other's. Some file systems know no modes.
  */
 static int open_lock(struct publication *publication, struct error *error)
 {
 	CLEANUP(cleanup_close)
 	int fd = safe_openat(publication->directory_fd, sibling(publication, ".lock").name,
 	                     O_RDWR | O_CREAT | O_NONBLOCK, 0600);
-	struct stat status;
+	struct stat status, above;
 
-	if (fd < 0 || fstat(fd, &status) != 0)
+	if (fd < 0 || fstat(fd, &status) != 0 || fstat(publication->directory_fd, &above) != 0)
 		return error_errno(error, errno, "cannot open %s.lock", publication->path);
-	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_mode & 077)
+	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+	    (status.st_mode & 077 && trust_is_writable(publication->directory_fd, &above)))
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s.lock is not a regular file that only you can open; delete it",
 		                 publication->path);
