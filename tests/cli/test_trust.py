@@ -687,16 +687,21 @@ class Running(TrustTest):
 
 
     def test_a_module_beside_the_program(self):
-        """In a sticky directory, who cannot replace the program can add what it loads."""
-        os.mkdir(f"{self.top}/shared")
-        os.chmod(f"{self.top}/shared", 0o1777)
-        module = shutil.copy(f"{os.path.dirname(PROGRAM)}/entrydb-archive.so", f"{self.top}/shared")
-        program = shutil.copy(PROGRAM, f"{self.top}/shared")
+        """In a sticky directory, who cannot replace the program can add what it loads, or a link that is switched later."""
+        shared = f"{self.top}/shared"
+        os.makedirs(f"{shared}/own")
+        os.chmod(shared, 0o1777)
+        os.chmod(self.top, 0o755)
+        module = shutil.copy(f"{os.path.dirname(PROGRAM)}/entrydb-archive.so", shared)
         write(f"{self.top}/a.tar.gz", "")
         os.chown(module, self.other.uid, self.other.gid)
-        done = subprocess.run([program, "add", "--db", f"{self.top}/a.db", f"{self.top}/a.tar.gz"], env=self.environment(), check=False,
-                              capture_output=True, text=True)
-        self.assertIn(f"{module}, which belongs to user {self.other.uid}", done.stderr)
+        self.other.run("mkdir", f"{shared}/lib")
+        self.other.run("ln", "-s", os.path.dirname(PROGRAM), f"{shared}/lib/entrydb")
+        for place, found in ((shared, module), (f"{shared}/own", f"{shared}/own/../lib/entrydb/entrydb-archive.so")):
+            program = shutil.copy(PROGRAM, place)
+            done = subprocess.run([program, "add", "--db", f"{self.top}/a.db", f"{self.top}/a.tar.gz"], env=self.environment(), check=False,
+                                  capture_output=True, text=True)
+            self.assertIn(f"{found}, which belongs to user {self.other.uid}", done.stderr)
 
 
 class Results(TrustTest):
