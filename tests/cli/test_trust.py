@@ -675,6 +675,15 @@ class Running(TrustTest):
             reply = self.run_program("run", "evil", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT)
             self.assertIn(f"others {why} {place}", reply.err)
             os.chmod(place, 0o755)
+        os.makedirs(f"{self.site}/pkg/__pycache__")
+        write(f"{self.site}/pkg/__init__.py", "")
+        os.rename(f"{self.site}/evil.py", f"{self.site}/pkg/evil.py")
+        write(f"{self.site}/evil-1.0.dist-info/entry_points.txt", "[console_scripts]\nevil = pkg.evil:main\n")
+        for module in ("pkg", "pkg/__init__.py", "pkg/__pycache__", "pkg/evil.py"):
+            os.chown(f"{self.site}/{module}", self.other.uid, self.other.gid)
+            for verb in (["run", "evil"], ["probe", "console_scripts", "evil"]):
+                self.assertIn(f"{self.site}/{module} belongs to user", self.run_program(*verb, env={"ENTRYDB_PATH": self.site}, status=COULD_NOT).err)
+            os.chown(f"{self.site}/{module}", 0, 0)
         theirs = f"{self.top}/theirs"
         os.mkdir(theirs)
         os.chown(theirs, self.other.uid, self.other.gid)
