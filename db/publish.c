@@ -120,8 +120,8 @@ static enum turn take_turn(int fd, uint64_t work)
 static int open_lock(struct publication *publication, struct error *error)
 {
 	CLEANUP(cleanup_close)
-	int fd = safe_openat(publication->directory_fd, sibling(publication, ".lock").name,
-	                     O_RDWR | O_CREAT | O_NONBLOCK, 0600);
+	int fd = safe_open_file(publication->directory_fd, sibling(publication, ".lock").name,
+	                        O_RDWR | O_CREAT | O_NONBLOCK, 0600);
 	struct stat status, above;
 
 	if (fd < 0 || fstat(fd, &status) != 0 || fstat(publication->directory_fd, &above) != 0)
@@ -264,7 +264,8 @@ static int copy_file(int from, int to)
 static int open_published(struct publication *publication, int *fd, struct stat *status,
                           struct error *error)
 {
-	*fd = safe_openat(publication->directory_fd, publication->name, O_RDONLY | O_NONBLOCK, 0);
+	*fd = safe_open_file(publication->directory_fd, publication->name, O_RDONLY | O_NONBLOCK,
+	                     0);
 	if (*fd >= 0 ? fstat(*fd, status) != 0 : error_code(errno) != ERROR_FORMAT)
 		return error_errno(error, errno, "cannot read %s", publication->path);
 	if (*fd < 0)
