@@ -173,6 +173,8 @@ class Writing(TrustTest):
         self.run_program("update", "--root", image, "--db", f"{image}/var/lib/entrydb/one.db")
         os.symlink(image, f"{self.top}/alias")
         self.run_program("update", "--root", f"{self.top}/alias", "--db", f"{image}/var/lib/entrydb/one.db")
+        self.run_program("audit", "--root", image, "--sarif", f"{image}/var/lib/entrydb/report")
+        self.run_program("audit", "--root", ".", "--sarif", "var/lib/entrydb/report", cwd=image)
         self.run_program("forget", "--root", image, "--db", "image/var/lib/entrydb/one.db", site[len(image):], cwd=self.top)
         self.assert_untouched()
         os.unlink(f"{image}/var/lib/entrydb")
@@ -510,13 +512,15 @@ class Looking(TrustTest):
         info = add_distribution(site, "tape")
         for state in (f"{image}/var/lib/entrydb", f"{image}/etc/entrydb"):
             os.makedirs(state)
-        for place in (f"{info}/entry_points.txt", f"{info}/RECORD", f"{site}/tape.pth", f"{image}/{DATABASE}", f"{image}/etc/entrydb/policy.conf.lock"):
+        for place in (f"{info}/entry_points.txt", f"{info}/RECORD", f"{site}/tape.pth", f"{image}/{DATABASE}", f"{image}/etc/entrydb/policy.conf.lock",
+                      f"{image}/report"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(place)
             os.mknod(place, stat.S_IFCHR | 0o666, os.makedev(1, 7))
         for verb in (["list", "--fresh", "exact", "--path", self.site], ["audit", self.site], ["verify", self.prefix],
                      ["why", "demo", "tape", "--path", self.site], ["list", "--root", image], ["update", "--root", image],
-                     ["audit", "--root", image], ["verify", "--root", image], ["disable", "--root", image, "demo"]):
+                     ["audit", "--root", image], ["verify", "--root", image], ["disable", "--root", image, "demo"],
+                     ["audit", "--root", image, "--sarif", f"{image}/report"]):
             trace = f"{self.top}/trace"
             subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open", "-yy", "-o", trace, PROGRAM, *verb],
                            env=self.environment(), capture_output=True, check=False)
