@@ -114,20 +114,22 @@ static enum turn take_turn(int fd, uint64_t work)
 
 /*
  * Mode 0600: any process that can open a lock file can hold the lock. So could the owner of another
- * user's file, forever; and two writers that removed such a file at once could remove each other's.
+ * user's file, forever, or who moved one there; and two writers that removed such a file at once
+ * could remove each other's. Some file systems know no modes.
  */
 static int open_lock(struct publication *publication, struct error *error)
 {
 	CLEANUP(cleanup_close)
-	int fd = safe_openat(publication->directory_fd, sibling(publication, ".lock").name,
-	                     O_RDWR | O_CREAT | O_NONBLOCK, 0600);
-	struct stat status;
+	int fd = safe_open_file(publication->directory_fd, sibling(publication, ".lock").name,
+	                        O_RDWR | O_CREAT | O_NONBLOCK, 0600);
+	struct stat status, above;
 
-	if (fd < 0 || fstat(fd, &status) != 0)
+	if (fd < 0 || fstat(fd, &status) != 0 || fstat(publication->directory_fd, &above) != 0)
 		return error_errno(error, errno, "cannot open %s.lock", publication->path);
-	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid())
+	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+	    (status.st_mode & 077 && trust_is_writable(publication->directory_fd, &above)))
 		return error_set(error, ERROR_PERMISSION,
-		                 "%s.lock is not a regular file that you own; delete it",
+		                 "%s.lock is not a regular file that only you can open; delete it",
 		                 publication->path);
 	publication->lock_fd = take_fd(&fd);
 	return 0;
@@ -262,7 +264,8 @@ static int copy_file(int from, int to)
 static int open_published(struct publication *publication, int *fd, struct stat *status,
                           struct error *error)
 {
-	*fd = safe_openat(publication->directory_fd, publication->name, O_RDONLY | O_NONBLOCK, 0);
+	*fd = safe_open_file(publication->directory_fd, publication->name, O_RDONLY | O_NONBLOCK,
+	                     0);
 	if (*fd >= 0 ? fstat(*fd, status) != 0 : error_code(errno) != ERROR_FORMAT)
 		return error_errno(error, errno, "cannot read %s", publication->path);
 	if (*fd < 0)
@@ -338,8 +341,10 @@ static int set_mark(int fd)
 
 static int make_ready(struct publication *publication, mode_t mode, struct error *error)
 {
-	int fd = publication->new_fd;
+	const int fd = publication->new_fd, old = publication->published_fd;
 
+	if (old >= 0) /* its text may be private; others may have put it there */
+		mode &= S_IRUSR | S_IWUSR | trust_everybody(old, &publication->published);
 	if (fchmod(fd, mode) != 0 || (publication->is_marked && set_mark(fd) != 0) ||
 	    TEMP_FAILURE_RETRY(fsync(fd)) != 0)
 		return error_errno(error, errno, "cannot write %s.new", publication->path);

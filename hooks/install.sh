@@ -274,6 +274,7 @@ write_record() {
     for package in ${new_packages-}; do
         say "package $package"
     done >>"$scratch/record"
+    recorded directory "$scratch/record" | sort -u >"$scratch/directories"
     [ -e "$record" ] || return 0
     recorded file "$record" | grep -vxF -f "$scratch/files" | while read -r file; do
         remove_file "$file"
@@ -288,14 +289,17 @@ recorded() {
 
 save_record() {
     sort -u -o "$scratch/record" "$scratch/record"
-    as "$prefix_owner" mkdir -p "$(dirname "$record")"
-    judged= # in /tmp, others may have made PREFIX since it was judged
+    judged=
     is_safe_for "$prefix_owner" "$record" || refuse
     as "$prefix_owner" cp "$scratch/record" "$record"
 }
 
 install_program() {
     write_record
+    # In /tmp, others may have made PREFIX, or a link, since it was judged: without -p, mkdir fails.
+    while read -r directory; do
+        as "$prefix_owner" mkdir "$directory" 2>/dev/null || break
+    done <"$scratch/directories"
     save_record
     say "Installing in $prefix"
     quietly "$cmake" as "$prefix_owner" "$cmake" --install "$scratch/build"

@@ -129,13 +129,16 @@ static int choose_database(const struct options *options, bool to_write, const c
                            struct coverage *out, struct error *error)
 {
 	CLEANUP(cleanup_free) char *absolute = NULL;
+	const char *rest;
 	int code;
 
 	if (options->database) {
 		absolute = layout_absolute(options->database);
 		if (!absolute && errno_is_failure(errno))
 			return error_errno(error, errno, "%s", options->database);
-		out->database = strdup(options->database);
+		rest = absolute ? file_in_sysroot(absolute) : NULL;
+		out->database = rest ? text_format("%s%s", options->sysroot, rest)
+		                     : strdup(options->database);
 		out->root_path = layout_root_path(absolute ? absolute : options->database, inside);
 		return out->database && out->root_path ? 0 : error_nomem(error);
 	}
@@ -194,15 +197,16 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 {
 	CLEANUP(coverage_free) struct coverage coverage = {0};
 	const char *sysroot = sysroot_of(options);
-	/* The file of --db may lie outside the sysroot. */
-	const char *above = options->database ? NULL : sysroot;
 	struct error own = {0};
+	const char *above;
 	struct safe_way way;
 	size_t at = 0;
 	int code = choose_database(options, to_write, path, &coverage, error);
 
 	if (code < 0)
 		return code;
+	/* The file of --db may lie elsewhere. */
+	above = file_in_sysroot(coverage.database) ? sysroot : NULL;
 	while (at < out->count && strcmp(out->items[at].file, coverage.database) != 0)
 		at++;
 	if (at == out->count) {

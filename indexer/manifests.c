@@ -127,7 +127,7 @@ static char *line_of(const char *name, struct slice content)
 static int read_file(const struct work *work, const char *name, size_t limit, char **out,
                      size_t *length)
 {
-	CLEANUP(cleanup_close) int fd = safe_openat(work->fd, name, O_RDONLY | O_NONBLOCK, 0);
+	CLEANUP(cleanup_close) int fd = safe_open_file(work->fd, name, O_RDONLY | O_NONBLOCK, 0);
 	struct stat status;
 	int code;
 

@@ -20,6 +20,7 @@
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
+#include "libquery/layout.h"
 
 #define WIDTH_LEAST 12 /* columns of a folded cell; with less room, the last cells are dropped */
 #define WIDTH_WIDE  32 /* columns of a folded cell; with less, STYLE_WIDE cells go below the row */
@@ -376,24 +377,33 @@ static int write_in_place(int directory, const char *name, struct slice text)
 
 int output_file_write(const char *path, struct slice text, struct error *error)
 {
-	const char *slash = strrchr(path, '/');
+	const struct file_sysroot *sysroot = file_sysroot();
+	CLEANUP(cleanup_free) char *absolute = sysroot ? layout_absolute(path) : NULL;
+	const char *rest = absolute ? file_in_sysroot(absolute) : NULL;
 	CLEANUP(cleanup_free)
-	char *above = slash ? text_format("%.*s/", (int)(slash - path), path) : strdup(".");
+	char *inside = rest ? text_format("%s%s", sysroot->given, rest) : NULL;
+	CLEANUP(cleanup_free) char *above = NULL;
 	CLEANUP(cleanup_close) int directory = -1;
 	int given = slice_equal(slice_of(path), SLICE("-")) ? STDOUT_FILENO : descriptor_of(path);
+	const char *slash;
 	int code;
 
-	if (!above)
-		return error_nomem(error);
 	if (given >= 0)
 		return fflush(stdout) == 0 && file_write(given, text.ptr, text.len) == 0
 		               ? 0
 		               : error_errno(error, errno, "cannot write %s", path);
-	code = safe_directory_open(above, NULL, SAFE_EXISTING, &directory, error);
+	path = inside ? inside : path;
+	slash = strrchr(path, '/');
+	above = slash ? text_format("%.*s/", (int)(slash - path), path) : strdup(".");
+	if (!above || (rest && !inside))
+		return error_nomem(error);
+	code = safe_directory_open(above, inside ? sysroot->given : NULL, SAFE_EXISTING, &directory,
+	                           error);
 	if (code < 0)
 		return code;
 	path = slash ? slash + 1 : path;
-	code = write_in_place(directory, path, text);
+	/* Below a sysroot, no device is opened. */
+	code = inside ? 0 : write_in_place(directory, path, text);
 	if (code > 0 || (code == 0 && small_file_write(directory, path, text, FILE_MODE) == 0))
 		return 0;
 	return error_errno(error, errno, "cannot write %s", path);

@@ -274,6 +274,27 @@ static int check_owner(const char *path, struct error *error)
 	return code < 0 ? error_set(error, code, "%s: not run: %s", path, error_text(error)) : 0;
 }
 
+/* The same for the module and its packages, as far as they are in the path entry. */
+static int check_module(const char *place, const char *module, struct error *error)
+{
+	static const char *const suffixes[] = {"/__init__.py", "/__pycache__", ".py", ""};
+	CLEANUP(cleanup_free) char *path = text_format("%s/%s.", place, module);
+	char *dot = path ? path + strlen(place) : NULL;
+	int code = path ? 0 : error_nomem(error);
+
+	while (code == 0 && (dot = strchr(dot, '.'))) {
+		*dot = '\0';
+		for (size_t i = 0; code == 0 && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+			CLEANUP(cleanup_free)
+			char *file = text_format("%s%s", path, suffixes[i]);
+
+			code = file ? check_owner(file, error) : error_nomem(error);
+		}
+		*dot = '/';
+	}
+	return code;
+}
+
 struct slice interpreter_home(struct slice text)
 {
 	while (text.len > 0) {
@@ -336,6 +357,8 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 		        "site directory with --path",
 		        own);
 	code = check_owner(own, error);
+	if (code == 0)
+		code = check_module(own, entrydb_entry_point_module(entry_point), error);
 	if (code == 0)
 		code = check_owner(*out, error);
 	return code < 0 ? code : check_settings(*out, error);

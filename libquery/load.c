@@ -126,15 +126,15 @@ static int identify(struct load *load, struct error *error)
 static int check_quarantine(struct load *load, struct error *error)
 {
 	CLEANUP(cleanup_free) char *reason = NULL;
-	int code = 0;
+	struct stat status;
+	int code;
 
 	if (layout_quarantine(&load->quarantine) < 0)
 		return error_nomem(error);
-	if (!load->quarantine || access(load->quarantine, F_OK) != 0)
-		return 0;
-	code = identify(load, error);
-	if (code == 0)
-		code = quarantine_find(load->quarantine, load->id, &reason, error);
+	code = load->quarantine ? file_status(AT_FDCWD, load->quarantine, &status, error) : 0;
+	if (code <= 0 || (code = identify(load, error)) < 0)
+		return code;
+	code = quarantine_find(load->quarantine, load->id, &reason, error);
 	if (code <= 0)
 		return code;
 	return error_set(

@@ -18,9 +18,11 @@
 #include "db/base/name_map.h"
 #include "db/base/path.h"
 #include "db/base/safe_path.h"
+#include "db/base/text.h"
 #include "libquery/disk/elf/linkage_search.h"
 
 #define LIBRARIES_MAX 256 /* libraries of one object */
+#define LEVELS_MAX    5   /* of subdirectories, such as tls/haswell/avx512_1/x86_64 */
 
 /* A search path of a library; $ORIGIN is the library's directory. */
 struct run_paths {
@@ -101,10 +103,49 @@ static void ask_in(struct needed *needed, struct run_paths where, struct slice n
 	}
 }
 
+/* Subdirectories that glibc searches first; before version 2.37, also tls and processors' names. */
+static const char *const searched_first[] = {"glibc-hwcaps", "tls",    "avx512_1",
+                                             "haswell",      "x86_64", "xeon_phi"};
+
+/* Check @path, if it exists, and all that lies in it. */
+static int ask_below(struct needed *needed, const char *path, int levels, struct error *error)
+{
+	CLEANUP(cleanup_closedir) DIR *directory = NULL;
+	struct stat status = {0}; /* if there is none */
+	const char *name;
+	int more = 0, code = file_status(AT_FDCWD, path, &status, error);
+
+	if (code > 0)
+		code = safe_believe_place(path, needed->object->sysroot, error);
+	if (code < 0 || levels == 0 || !S_ISDIR(status.st_mode))
+		return code;
+	directory = file_open_directory(AT_FDCWD, path);
+	while (code == 0 && directory && (more = file_next(directory, &name)) > 0) {
+		CLEANUP(cleanup_free) char *inner = text_format("%s/%s", path, name);
+
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+			code = inner ? ask_below(needed, inner, levels - 1, error)
+			             : error_nomem(error);
+	}
+	return !directory || more < 0 ? error_errno(error, errno, "%s", path) : code;
+}
+
+static int ask_place(struct needed *needed, const char *place, struct error *error)
+{
+	int code = safe_believe_place(place, needed->object->sysroot, error);
+
+	for (size_t i = 0; code == 0 && i < sizeof(searched_first) / sizeof(*searched_first); i++) {
+		CLEANUP(cleanup_free) char *path = text_format("%s/%s", place, searched_first[i]);
+
+		code = path ? ask_below(needed, path, LEVELS_MAX, error) : error_nomem(error);
+	}
+	return code;
+}
+
 /*
- * Check the directories of a search path. The dynamic linker also searches subdirectories
- * (glibc-hwcaps, $LIB, $PLATFORM): so each directory is checked up to the known part, regardless of
- * its contents. Relative paths begin at the current directory.
+ * Check the directories of a search path. The dynamic linker also searches subdirectories (the
+ * above, $LIB, $PLATFORM): so each directory is checked up to the known part, regardless of its
+ * contents. Relative paths begin at the current directory.
  */
 static void ask_where(struct needed *needed, struct run_paths where)
 {
@@ -126,7 +167,7 @@ static void ask_where(struct needed *needed, struct run_paths where)
 		if (failed)
 			error_nomem(&own);
 		else
-			safe_believe_place(place.ptr, needed->object->sysroot, &own);
+			ask_place(needed, place.ptr, &own);
 		needed->code = loader_refuse(needed->object, &own, needed->error);
 	}
 }

@@ -71,6 +71,13 @@ static const char *sysroot_of(const char *path)
 	return below(path, sysroot->given) ? sysroot->given : NULL;
 }
 
+const char *file_in_sysroot(const char *path)
+{
+	const char *sysroot = sysroot_of(path);
+
+	return sysroot ? below(path, sysroot) : NULL;
+}
+
 /* The path of @name in @directory, malloc'd; NULL if unknown, as without /proc. */
 static char *path_of(int directory, const char *name)
 {

@@ -27,6 +27,9 @@ struct file_sysroot {
 const struct file_sysroot *file_sysroot(void); /* NULL: "/" */
 void file_set_sysroot(const struct file_sysroot *sysroot);
 
+/* The rest of @path, absolute, below the sysroot; NULL if it lies elsewhere. */
+const char *file_in_sysroot(const char *path);
+
 /* @path must stay valid. -1 and errno if it cannot be opened; *out can be used nevertheless. */
 int file_sysroot_open(const char *path, struct file_sysroot *out);
 void file_sysroot_close(struct file_sysroot *sysroot);

@@ -39,6 +39,16 @@ int safe_openat(int directory, const char *name, int flags, mode_t mode)
 	return safe_fd((int)TEMP_FAILURE_RETRY(openat(directory, name, flags, mode)));
 }
 
+int safe_open_file(int directory, const char *name, int flags, mode_t mode)
+{
+	struct stat status;
+
+	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !safe_is_device(&status))
+		return safe_openat(directory, name, flags, mode);
+	errno = ENXIO;
+	return -1;
+}
+
 /* What stops a walk early. */
 enum rule {
 	RULE_TERRITORY, /* another user's territory, or a link that others may have made */
@@ -465,12 +475,8 @@ int safe_publish_open_in(int directory, const char *name, bool may_be_device, mo
 		*search &= (trust_everybody(fd, &status) & 0111) << 2;
 	}
 	directory = above < 0 ? directory : above;
-	if (may_be_device && fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    safe_is_device(&status)) {
-		errno = ENXIO;
-		return -1;
-	}
-	return safe_openat(directory, name, O_RDONLY | O_NONBLOCK, 0);
+	return may_be_device ? safe_open_file(directory, name, O_RDONLY | O_NONBLOCK, 0)
+	                     : safe_openat(directory, name, O_RDONLY | O_NONBLOCK, 0);
 }
 
 int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,

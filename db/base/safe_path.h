@@ -45,6 +45,12 @@ int safe_fd(int fd);
  */
 int safe_openat(int directory, const char *name, int flags, mode_t mode);
 
+/*
+ * The same for a file in a directory whose owner may have been able to make devices, as in an
+ * image: ENXIO for one, since opening it can have effects.
+ */
+int safe_open_file(int directory, const char *name, int flags, mode_t mode);
+
 /* Do the two describe the same file? */
 static inline bool safe_same_file(const struct stat *a, const struct stat *b)
 {

@@ -18,6 +18,8 @@
 #include "db/base/cleanup.h"
 
 #define OVERFLOW_UID 65534 /* the kernel's default for users that are not mapped */
+#define USERS        "/proc/self/uid_map"
+#define GROUPS       "/proc/self/gid_map"
 #define ACL          "system.posix_acl_access"
 #define ACL_SOME     0x0e /* of an entry's tag: a user, the owning group, a group */
 
@@ -40,17 +42,38 @@ const char *trust_environment(const char *name)
 	return value && trust_is_privileged() ? NULL : value;
 }
 
-/* Is the process in a user namespace in which some users are not mapped? */
+/* The number of a user or group outside of the user namespace, by its map; -1: none, or unknown. */
+static int64_t outside(const char *map, uid_t id)
+{
+	unsigned first, parent, count;
+	FILE *file = fopen(map, "re");
+	int64_t found = -1;
+
+	while (file && found < 0 && fscanf(file, "%u %u %u", &first, &parent, &count) == 3)
+		if (id >= first && id - first < count)
+			found = (int64_t)parent + (id - first);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Is the process in a user namespace in which some users are not mapped? If unknown, assume so. */
 static bool in_user_namespace(void)
 {
-	unsigned inside = 0, outside = 0, count = 0;
-	FILE *map = fopen("/proc/self/uid_map", "re");
-	bool all = map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 &&
-	           outside == 0 && count == UINT32_MAX;
+	const uid_t last = UINT32_MAX - 1;
 
-	if (map)
-		fclose(map);
-	return !all; /* if unknown, assume so */
+	return outside(USERS, last) != last;
+}
+
+/* In a user namespace, any group may have the number of the user. */
+static bool is_private_group(const struct stat *status)
+{
+	int64_t user;
+
+	if (status->st_gid != status->st_uid)
+		return false;
+	user = outside(USERS, status->st_uid);
+	return user >= 0 && user == outside(GROUPS, status->st_gid);
 }
 
 bool trust_owner(uid_t uid, uid_t other)
@@ -103,7 +126,7 @@ bool trust_is_writable(int fd, const struct stat *status)
 		return true;
 	/* If unknown, assume that there is a list. */
 	return (status->st_mode & S_IWGRP) &&
-	       (status->st_gid != status->st_uid || read_list(fd, NULL, 0) >= 0 ||
+	       (!is_private_group(status) || read_list(fd, NULL, 0) >= 0 ||
 	        (errno != ENODATA && errno != ENOTSUP));
 }
 

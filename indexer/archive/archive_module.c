@@ -3,8 +3,8 @@
  *
  * A module is beside the program in the build tree, and in the program's library directory when
  * installed; both are found from the program's own path, so that an installation can be moved.
- * It must belong to root or the program's owner: in /tmp, others could add it, and a set-uid
- * program may have been linked elsewhere.
+ * Only root, the user or the program's owner may control the way to it: in /tmp, others could add
+ * it, and a set-uid program may have been linked elsewhere.
  */
 #include "indexer/archive/archive_module.h"
 
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/safe_path.h"
@@ -39,16 +40,26 @@ static bool find_own_directory(char directory[PATH_MAX])
 
 static int check_module(const char *path, const char *purpose, struct error *error)
 {
+	CLEANUP(cleanup_close) int fd = -1;
 	struct stat program, module;
+	struct safe_way way;
+	mode_t search;
+	int code;
 
 	if (trust_is_privileged())
 		return safe_believe(path, NULL, TRUST_NO_OTHER, &module, error);
-	if (stat("/proc/self/exe", &program) != 0 || lstat(path, &module) != 0)
+	fd = safe_publish_open(path, NULL, &search);
+	if (fd >= 0)
+		return 0;
+	if (stat("/proc/self/exe", &program) != 0)
 		return error_errno(error, errno, "%s need %s", purpose, path);
-	if (module.st_uid != 0 && module.st_uid != program.st_uid)
-		return error_set(error, ERROR_PERMISSION, "%s need %s, which belongs to user %u",
-		                 purpose, path, module.st_uid);
-	return 0;
+	code = safe_path_look(path, NULL, &way, error);
+	if (code < 0)
+		return code;
+	return way.uid == program.st_uid && way.uid != geteuid()
+	               ? 0
+	               : error_set(error, ERROR_PERMISSION, "%s need %s, which belongs to user %u",
+	                           purpose, path, way.uid);
 }
 
 /* By its path: its own libraries can be found relative to that. */

@@ -16,7 +16,7 @@ import archives
 import managers
 import package_cache
 import support
-from support import COULD_NOT, DONE, NOT_FOUND, CommandTest
+from support import COULD_NOT, DONE, NOT_FOUND, PROGRAM, CommandTest
 
 FIXTURES = os.environ.get("ENTRYDB_TEST_PLUGINS")
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -209,6 +209,17 @@ class Crashes(HostTest):
         self.run_program("quarantine", "--clear", "build-id-00", status=NOT_FOUND)
         self.run_program("quarantine", "--clear", identity, status=DONE)
         self.assertEqual(self.quarantine(), [])
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_a_quarantine_that_cannot_be_read(self):
+        """It is not taken for an empty one."""
+        self.probe("aborting", status=COULD_NOT)
+        calls = "trace=?access,?faccessat,?faccessat2,?stat,?newfstatat,?statx"
+        done = subprocess.run([shutil.which("strace"), "-f", "-qq", "-o", "/dev/null", "-P", f"{os.path.dirname(self.user_database)}/quarantine",
+                               "-e", calls, "-e", calls.replace("trace", "inject") + ":error=EIO", PROGRAM, "probe", "jax_plugins", "aborting"],
+                              env=self.environment(ASAN_OPTIONS="detect_leaks=0"), capture_output=True, text=True, check=False)
+        self.assertIn("\tfailed\t", done.stdout, done.stderr)
+        self.assertIn("Input/output error", done.stdout)
 
     def test_hanging_plugin(self):
         reason = "it did not return within 1 s when it was probed"

@@ -191,9 +191,15 @@ class Zsh(CompletionTest):
                 self.assertEqual(self.completed(f"entrydb {line}"), f"entrydb {expected}")
 
     def test_groups_depend_on_the_options(self):
-        add_distribution(f"{self.top}/other", "other", text="[elsewhere]\nn = m:f\n")
-        self.assertEqual(self.completed(f"entrydb list --path {self.top}/other else"),
-                         f"entrydb list --path {self.top}/other elsewhere ")
+        """Also in a directory whose name needs quotes; a glob qualifier, which could run a command, is not expanded."""
+        for name in ("other", "two words"):
+            add_distribution(f"{self.top}/{name}", "other", text="[elsewhere]\nn = m:f\n")
+        os.makedirs(f"{self.home}/own")
+        add_distribution(f"{self.home}/own", "own", text="[elsewhere]\nn = m:f\n")
+        for place in (f"{self.top}/other", f"{self.top}/two\\ words", f"'{self.top}/two words'", "~/own"):
+            self.assertEqual(self.completed(f"entrydb list --path {place} else"), f"entrydb list --path {place} elsewhere ")
+        self.completed(f"entrydb list --path {self.top}(e:eval 'mkdir {self.top}/owned':) else")
+        self.assertFalse(os.path.exists(f"{self.top}/owned"))
 
 
 if __name__ == "__main__":

@@ -170,6 +170,12 @@ class Writing(TrustTest):
         os.makedirs(f"{image}/var/lib")
         os.symlink(self.mine, f"{image}/var/lib/entrydb")
         self.run_program("update", "--root", image)
+        self.run_program("update", "--root", image, "--db", f"{image}/var/lib/entrydb/one.db")
+        os.symlink(image, f"{self.top}/alias")
+        self.run_program("update", "--root", f"{self.top}/alias", "--db", f"{image}/var/lib/entrydb/one.db")
+        self.run_program("audit", "--root", image, "--sarif", f"{image}/var/lib/entrydb/report")
+        self.run_program("audit", "--root", ".", "--sarif", "var/lib/entrydb/report", cwd=image)
+        self.run_program("forget", "--root", image, "--db", "image/var/lib/entrydb/one.db", site[len(image):], cwd=self.top)
         self.assert_untouched()
         os.unlink(f"{image}/var/lib/entrydb")
         os.makedirs(f"{image}/state")
@@ -450,6 +456,26 @@ class Publishing(TrustTest):
         self.assertTrue(self.publishes(shown))
         self.assertFalse(self.publishes(hidden))
 
+    def test_files_that_a_group_has_moved(self):
+        """Who may rename in a directory of root's can put a private file, or one that others can lock, where root expects its own."""
+        add_distribution(self.site, "alpha")
+        policy = f"{self.prefix}/etc/entrydb/policy.conf"
+        write(f"{self.prefix}/private", "# swordfish\n")
+        write(f"{self.prefix}/public", "")
+        os.chmod(f"{self.prefix}/private", 0o600)
+        for directory in (self.prefix, f"{self.prefix}/etc", os.path.dirname(policy), f"{self.prefix}/var", f"{self.prefix}/var/lib",
+                          os.path.dirname(self.database)):
+            os.makedirs(directory, exist_ok=True)
+            os.chown(directory, 0, self.other.gid)
+            os.chmod(directory, 0o2775)
+        os.chmod(self.top, 0o755)
+        self.other.run("mv", f"{self.prefix}/private", policy)
+        self.other.run("mv", f"{self.prefix}/public", f"{self.database}.lock")
+        self.run_program("disable", "--prefix", self.prefix, "demo", status=DONE)
+        self.assertIn("demo", support.read(policy))
+        self.assertEqual(stat.S_IMODE(os.stat(policy).st_mode), 0o600)
+        self.assertIn("is not a regular file that only you can open", self.update(status=COULD_NOT).err)
+
     def test_forged_rows_are_not_copied(self):
         """A database that another one put where root publishes is set aside, not taken over."""
         add_distribution(self.site, "alpha")
@@ -484,18 +510,22 @@ class Looking(TrustTest):
         image = f"{self.top}/image"  # may have been mounted: its author could make devices
         site = f"{image}/usr/lib/python3/dist-packages"
         info = add_distribution(site, "tape")
-        for place in (f"{info}/entry_points.txt", f"{info}/RECORD", f"{site}/tape.pth"):
+        for state in (f"{image}/var/lib/entrydb", f"{image}/etc/entrydb"):
+            os.makedirs(state)
+        for place in (f"{info}/entry_points.txt", f"{info}/RECORD", f"{site}/tape.pth", f"{image}/{DATABASE}", f"{image}/etc/entrydb/policy.conf.lock",
+                      f"{image}/report"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(place)
             os.mknod(place, stat.S_IFCHR | 0o666, os.makedev(1, 7))
         for verb in (["list", "--fresh", "exact", "--path", self.site], ["audit", self.site], ["verify", self.prefix],
                      ["why", "demo", "tape", "--path", self.site], ["list", "--root", image], ["update", "--root", image],
-                     ["audit", "--root", image], ["verify", "--root", image]):
+                     ["audit", "--root", image], ["verify", "--root", image], ["disable", "--root", image, "demo"],
+                     ["audit", "--root", image, "--sarif", f"{image}/report"]):
             trace = f"{self.top}/trace"
-            subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open", "-y", "-o", trace, PROGRAM, *verb],
+            subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open", "-yy", "-o", trace, PROGRAM, *verb],
                            env=self.environment(), capture_output=True, check=False)
             with open(trace, encoding="utf-8") as lines:
-                opened = [line for line in lines if re.search(rf"= \d+<(/dev/full|{image}.*(txt|RECORD|pth)>|[^>]*char)", line)
+                opened = [line for line in lines if re.search(r"= \d+<.*<char 1:7>", line)
                           and "O_PATH" not in line and '"/proc/self/environ"' not in line]  # a sanitizer's
             self.assertEqual(opened, [], verb)
 
@@ -651,6 +681,15 @@ class Running(TrustTest):
             reply = self.run_program("run", "evil", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT)
             self.assertIn(f"others {why} {place}", reply.err)
             os.chmod(place, 0o755)
+        os.makedirs(f"{self.site}/pkg/__pycache__")
+        write(f"{self.site}/pkg/__init__.py", "")
+        os.rename(f"{self.site}/evil.py", f"{self.site}/pkg/evil.py")
+        write(f"{self.site}/evil-1.0.dist-info/entry_points.txt", "[console_scripts]\nevil = pkg.evil:main\n")
+        for module in ("pkg", "pkg/__init__.py", "pkg/__pycache__", "pkg/evil.py"):
+            os.chown(f"{self.site}/{module}", self.other.uid, self.other.gid)
+            for verb in (["run", "evil"], ["probe", "console_scripts", "evil"]):
+                self.assertIn(f"{self.site}/{module} belongs to user", self.run_program(*verb, env={"ENTRYDB_PATH": self.site}, status=COULD_NOT).err)
+            os.chown(f"{self.site}/{module}", 0, 0)
         theirs = f"{self.top}/theirs"
         os.mkdir(theirs)
         os.chown(theirs, self.other.uid, self.other.gid)
@@ -663,16 +702,21 @@ class Running(TrustTest):
 
 
     def test_a_module_beside_the_program(self):
-        """In a sticky directory, who cannot replace the program can add what it loads."""
-        os.mkdir(f"{self.top}/shared")
-        os.chmod(f"{self.top}/shared", 0o1777)
-        module = shutil.copy(f"{os.path.dirname(PROGRAM)}/entrydb-archive.so", f"{self.top}/shared")
-        program = shutil.copy(PROGRAM, f"{self.top}/shared")
+        """In a sticky directory, who cannot replace the program can add what it loads, or a link that is switched later."""
+        shared = f"{self.top}/shared"
+        os.makedirs(f"{shared}/own")
+        os.chmod(shared, 0o1777)
+        os.chmod(self.top, 0o755)
+        module = shutil.copy(f"{os.path.dirname(PROGRAM)}/entrydb-archive.so", shared)
         write(f"{self.top}/a.tar.gz", "")
         os.chown(module, self.other.uid, self.other.gid)
-        done = subprocess.run([program, "add", "--db", f"{self.top}/a.db", f"{self.top}/a.tar.gz"], env=self.environment(), check=False,
-                              capture_output=True, text=True)
-        self.assertIn(f"{module}, which belongs to user {self.other.uid}", done.stderr)
+        self.other.run("mkdir", f"{shared}/lib")
+        self.other.run("ln", "-s", os.path.dirname(PROGRAM), f"{shared}/lib/entrydb")
+        for place, found in ((shared, module), (f"{shared}/own", f"{shared}/own/../lib/entrydb/entrydb-archive.so")):
+            program = shutil.copy(PROGRAM, place)
+            done = subprocess.run([program, "add", "--db", f"{self.top}/a.db", f"{self.top}/a.tar.gz"], env=self.environment(), check=False,
+                                  capture_output=True, text=True)
+            self.assertIn(f"{found}, which belongs to user {self.other.uid}", done.stderr)
 
 
 class Results(TrustTest):
@@ -738,20 +782,27 @@ class Believing(TrustTest):
 
     @unittest.skipUnless(shutil.which("unshare"), "unshare is not installed")
     def test_in_a_user_namespace(self):
-        """Root outside of the user namespace has no rights inside, even without /proc to detect it."""
+        """Root outside of the user namespace has no rights inside, even without /proc to detect it; and any group gets
+        the number of a private one."""
         add_distribution(self.site, "alpha")
         self.index()
         self.forge()
         os.chmod(self.top, 0o755)
         self.assertIn("evil:main", self.values(user=self.other.uid))
-        for before in (":", f"{shutil.which('mount')} -t tmpfs none /proc"):
+        hidden = f"{shutil.which('mount')} -t tmpfs none /proc"
+        for before, owner, mode, gid, trusted in (
+                (":", 0, 0o644, 0, False), (hidden, 0, 0o644, 0, False), (":", self.other.uid, 0o644, 1, True),
+                (":", self.other.uid, 0o664, 1, False), (hidden, self.other.uid, 0o664, 1, False),
+                (":", self.other.uid, 0o664, self.other.gid, self.other.gid == self.other.uid)):
+            os.chown(self.database, owner, gid)
+            os.chmod(self.database, mode)
             done = subprocess.run([shutil.which("unshare"), "--user", "--map-root-user", "--mount", "/bin/sh", "-c", f'{before} || exit 77; exec "$@"', "sh",
                                    PROGRAM, "list", "--path", self.site], env=self.environment(ASAN_OPTIONS=NO_LEAKS), user=self.other.uid,
-                                  group=self.other.gid, extra_groups=[], capture_output=True, text=True, check=False)
+                                  group=gid or self.other.gid, extra_groups=[], capture_output=True, text=True, check=False)
             if done.returncode not in (DONE, COULD_NOT):
                 self.skipTest(f"no user namespaces here: {done.stderr}")
-            self.assertIn("alpha.plugin:main", done.stdout, before)
-            self.assertNotIn("evil:main", done.stdout, before)
+            self.assertIn("evil:main" if trusted else "alpha.plugin:main", done.stdout, (before, mode, gid))
+            self.assertEqual("evil:main" in done.stdout, trusted, (before, mode, gid))
 
     def test_each_path_entry_for_itself(self):
         """His database answers for his directory, never for root's beside it, whichever comes first."""
@@ -902,6 +953,14 @@ class Loading(TrustTest):
                 os.unlink(gone)
             code, text = self.load("host", "plugin", f"os.chdir({theirs!r})")
             self.assertEqual(code, 0 if loads else -5, (run_path, text))  # ENTRYDB_EPERMISSION
+        for below in ("glibc-hwcaps/x86-64-v2", "tls", "x86_64"):  # where glibc looks first
+            os.makedirs(f"{pkg}/{below}")
+            shutil.copy(f"{pkg}/libhelper.so", f"{pkg}/{below}")
+            self.assertEqual(self.load("host", "plugin")[0], 0)
+            for each in (f"{pkg}/{below}/libhelper.so", f"{pkg}/{below}"):
+                os.chown(each, self.other.uid, self.other.gid)
+                self.assertIn(f"{each} belongs to user", self.load("host", "plugin")[1])
+                os.chown(each, 0, 0)
 
     def test_a_host_with_more_rights_than_its_user(self):
         """A set-uid program that has put its user back can take root again; so could what it loads."""

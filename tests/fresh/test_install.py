@@ -54,15 +54,19 @@ class Install(FreshTest):
             self.assertIn(line, said)
 
     def check_a_prefix_made_meanwhile(self):
-        """By another user, in /tmp, while root builds: nothing is installed there."""
-        os.mkdir(self.root.on_disk("/srv/tools"))
-        for name, text in (("cmake", 'case $1 in --version) echo "cmake version 3.25" ;; -S) mkdir "$4" ;; '
-                                     '--install) echo /tmp/late/bin/entrydb >"$2/install_manifest.txt" ;; esac'),
-                           ("sort", f'[ "$2" != -o ] || {" ".join(NOBODY)} mkdir /tmp/late; exec /usr/bin/sort "$@"')):
-            support.write(self.root.on_disk(f"/srv/tools/{name}"), f"#!/bin/sh\n{text}\n")
-            os.chmod(self.root.on_disk(f"/srv/tools/{name}"), 0o755)
-        said = self.run_there("env", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", INSTALL, "--prefix", "/tmp/late", status=1)
-        self.assertIn("install.sh: /tmp/late belongs to another user, or others may write to it; ", said)
+        """By another user, in /tmp, while root builds: nothing is installed there, nor where a link leads."""
+        for directory in ("tools", "roots"):
+            os.mkdir(self.root.on_disk(f"/srv/{directory}"))
+        for made in ("/bin/mkdir /tmp/late", "ln -s /srv/roots /tmp/late"):
+            for name, text in (("cmake", 'case $1 in --version) echo "cmake version 3.25" ;; -S) /bin/mkdir "$4" ;; '
+                                         '--install) echo /tmp/late/bin/entrydb >"$2/install_manifest.txt" ;; esac'),
+                               ("mkdir", f'{" ".join(NOBODY)} {made}; exec /bin/mkdir "$@"')):
+                support.write(self.root.on_disk(f"/srv/tools/{name}"), f"#!/bin/sh\n{text}\n")
+                os.chmod(self.root.on_disk(f"/srv/tools/{name}"), 0o755)
+            said = self.run_there("env", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", INSTALL, "--prefix", "/tmp/late", status=1)
+            self.assertIn("install.sh: /tmp/late belongs to another user, or others may write to it; ", said)
+            self.run_there("rm", "-r", "/tmp/late")
+        self.assertEqual(os.listdir(self.root.on_disk("/srv/roots")), [])
 
     def check_uninstallation(self):
         said = self.run_there(INSTALL, "--uninstall")

@@ -5,10 +5,12 @@ uninstalled. The tests with a second user make and remove one: root runs them.
 """
 
 import contextlib
+import fcntl
 import functools
 import glob
 import os
 import pwd
+import select
 import shutil
 import signal
 import subprocess
@@ -261,6 +263,38 @@ class Refresh(SwitchTest):
             make(precious, mark)
             self.assertIn("omega", self.ask())
             self.assertEqual(read(precious), "as it was")
+
+    def test_a_link_above_the_mark_is_switched(self):
+        """By another user, once the place where it led was judged."""
+        self.entrydb("on")
+        database, other, link = f"{self.environment.prefix}/{support.DATABASE}", f"{self.place}/other", f"{self.place}/link"
+        os.mkdir(other)
+        write(f"{other}/entry_points.db", "")
+        os.symlink(os.path.dirname(database), link)
+        run(self.environment.python, "-c", f"""if True:
+            import os
+            from entrydb import _refresh
+            def switch(file, may=_refresh._may):
+                found = may(file)
+                os.unlink({link!r})
+                os.symlink({other!r}, {link!r})
+                return found
+            _refresh._may = switch
+            _refresh.start([({self.environment.site!r}, {link!r} + "/entry_points.db")])""")
+        self.assertNotIn(".refresh", os.listdir(other))
+
+    def test_what_the_process_holds_open(self):
+        """A pipe, or a lock, ends with the process, though the update waits for another writer."""
+        self.entrydb("on")
+        support.add_distribution(self.environment.site, "omega")
+        ours, theirs = os.pipe()
+        with open(f"{self.environment.prefix}/{support.DATABASE}.lock", "ab") as lock, open(ours, "rb") as pipe:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            subprocess.run([self.environment.python, "-c", self.ASK], env=clean_environment(), stdout=subprocess.DEVNULL,
+                           pass_fds=[theirs], check=True)
+            os.close(theirs)
+            self.assertTrue(select.select([pipe], [], [], 5)[0])
+        self.wait_for(1)
 
     def test_where_nothing_can_be_written(self):
         self.entrydb("on")

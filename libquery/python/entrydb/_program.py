@@ -43,14 +43,15 @@ def run_beside(*arguments):
 
 
 def start_detached(*arguments):
-    """Start the program in a new session, with standard files on /dev/null."""
-    _start(arguments, [0, 1, 2], setsid=True)
+    """Start the program in a new session, with standard files on /dev/null, and no others: they may be locked,
+    or pipes whose reader waits for their end."""
+    _start(arguments, [0, 1, 2], [int(name) for name in os.listdir("/proc/self/fd") if int(name) > 2], setsid=True)
 
 
-def _start(arguments, closed, **how):
+def _start(arguments, empty, closed=(), **how):
     return os.posix_spawn(PATH, ["entrydb", *arguments], os.environ, setsigdef=_IGNORED_BY_PYTHON,
-                          file_actions=[(os.POSIX_SPAWN_OPEN, file, os.devnull, os.O_RDWR, 0)
-                                        for file in closed], **how)
+                          file_actions=[*((os.POSIX_SPAWN_OPEN, file, os.devnull, os.O_RDWR, 0) for file in empty),
+                                        *((os.POSIX_SPAWN_CLOSE, file) for file in closed)], **how)
 
 
 def run(arguments, environment=None):

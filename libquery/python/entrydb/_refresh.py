@@ -17,7 +17,8 @@ _PAUSE = 60  # seconds
 
 def start(found):
     """Start the update; found: stale (path entry, database) pairs."""
-    places = {file: path for path, file in found if _may(file) and _claim(os.path.dirname(os.path.realpath(file)))}
+    real = ((path, os.path.realpath(file)) for path, file in found)  # once: another user's link may change
+    places = {file: path for path, file in real if _may(file) and _claim(os.path.dirname(file))}
     if places:
         _program.start_detached("update", "--quiet", "--", *places.values())
 
