@@ -121,7 +121,7 @@ class FarAway(TravelTest):
     def test_reads_no_more_than_importlib_metadata(self):
         switched_on = QUESTION.replace("import entrydb\n", "import _entrydb_site as entrydb\n").replace(
             "accelerate", "start")
-        asked = 'print(importlib.metadata._entrydb.connected)'
+        asked = 'print(metadata._entrydb.connected)'
         with test_far.mounted(self, delay=0.005) as host:
             answer, connected, _ = self.ask(host.point, f"{switched_on}\n{asked}").split("\n")
             self.assertEqual(connected, "True")
