@@ -24,14 +24,13 @@
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/tree/distname.h"
 
-#define PROJECTS_MAX 16                 /* projects read concurrently */
-#define ITEMS_MAX    32                 /* files of a project, concurrently */
-#define PAGE_MAX     ((size_t)32 << 20) /* bytes of a project's page */
-#define ETAG_MAX     256                /* bytes; a longer one is not stored */
+#define PAGE_MAX ((size_t)32 << 20) /* bytes of a project's page */
+#define ETAG_MAX 256                /* bytes; a longer one is not stored */
 
 /* A file of a project. */
 struct item {
 	struct job *job;
+	struct item *next; /* in the list of those to start */
 	const struct page_file *file;
 	struct wheel wheel;
 	const char *url;
@@ -48,8 +47,7 @@ struct job {
 	struct wanted wanted;
 	struct page page;
 	struct item *items;     /* the files of the page */
-	size_t next_item, left; /* next to start; number of unfinished ones */
-	bool is_starting;
+	size_t left;            /* unfinished ones */
 	struct slice url, etag; /* of the page */
 	char *made_for;         /* the choice and its specifiers; malloc'd */
 	struct name_map names;  /* of the page's files: their indexes */
@@ -119,18 +117,15 @@ void projects_free(struct catalogue *all, bool running)
 		}
 }
 
-/* End a job and start the next one. */
-static int end_job(struct job *job, struct error *error)
+static int end_job(struct job *job)
 {
 	job->is_over = true;
-	if (job->all->totals.decoded > job->all->limit)
-		job->all->until = 0;
 	progress_show(&job->all->progress, NULL, ++job->all->done, job->all->count);
-	return projects_start(job->all, error);
+	return 0;
 }
 
 /* @code: ERROR_NOTFOUND if it has no page or no suitable file, which is common in an index. */
-static int fail_job(struct job *job, int code, const char *why, struct error *error)
+static int fail_job(struct job *job, int code, const char *why)
 {
 	const struct distribution_record row = {.name = job->wanted.name, .error = slice_of(why)};
 	bool is_empty = code == ERROR_NOTFOUND && job->wanted.is_listed;
@@ -139,7 +134,7 @@ static int fail_job(struct job *job, int code, const char *why, struct error *er
 	if (!is_empty)
 		complain(job->all, row.name, row.error);
 	put(job->all, &row, NULL, is_empty ? "empty" : "failed");
-	return end_job(job, error);
+	return end_job(job);
 }
 
 static struct item *item_of(const struct job *job, struct slice file)
@@ -246,7 +241,7 @@ int projects_store(struct catalogue *all, struct writer *writer, struct error *e
 	return code;
 }
 
-static int finish_job(struct job *job, struct error *error)
+static int finish_job(struct job *job)
 {
 	struct catalogue *all = job->all;
 
@@ -264,30 +259,13 @@ static int finish_job(struct job *job, struct error *error)
 		    : slice_is_null(row->error) ? "added"
 		                                : "failed");
 	}
-	return end_job(job, error);
+	return end_job(job);
 }
 
-static int start_item(struct item *item, struct error *error);
-
-/* Start items, up to the limit. */
-static int start_items(struct job *job, struct error *error)
-{
-	int code = 0;
-
-	if (job->is_starting)
-		return 0;
-	job->is_starting = true;
-	while (code == 0 && job->left < ITEMS_MAX && job->next_item < job->page.count)
-		code = start_item(&job->items[job->next_item++], error);
-	job->is_starting = false;
-	return code < 0 || job->left > 0 ? code : finish_job(job, error);
-}
-
-static int item_done(struct item *item, struct error *error)
+static int item_done(struct item *item)
 {
 	wheel_free(&item->wheel);
-	item->job->left--;
-	return start_items(item->job, error);
+	return --item->job->left > 0 ? 0 : finish_job(item->job);
 }
 
 /* Record the reason. With @is_lasting, no new attempt is made until the page changes. */
@@ -302,7 +280,7 @@ static int item_failed(struct item *item, const char *why, bool is_lasting, stru
 	        .version = item->file->version,
 	        .error = arena_copy(&item->job->arena, slice_of(why), &failed)};
 	item->job->is_unsure |= !is_lasting;
-	return failed ? error_nomem(error) : item_done(item, error);
+	return failed ? error_nomem(error) : item_done(item);
 }
 
 /* --- wheels --- */
@@ -379,7 +357,7 @@ static int keep_wheel(struct item *item, struct error *error)
 	row->normalized_name = name;
 	for (size_t i = 0; i < row->entry_point_count; i++)
 		row->entry_points[i].target = &not_examined;
-	return item_done(item, error);
+	return item_done(item);
 }
 
 static int read_wheel(struct item *item, struct error *error)
@@ -472,13 +450,6 @@ static int start_item(struct item *item, struct error *error)
 	uint64_t size = file->size > 0 ? (uint64_t)file->size : 0;
 	bool failed = false;
 
-	if (item->is_known) {
-		item->row = (struct distribution_record){.directory = file->name,
-		                                         .name = job->wanted.name,
-		                                         .version = file->version};
-		return 0;
-	}
-	job->left++;
 	if (!file->is_wheel)
 		return item_failed(item, "a source distribution: " SDIST_NEEDS_BUILD, true, error);
 	url = job->all->module->join(job->url.ptr, file->url.ptr);
@@ -491,6 +462,22 @@ static int start_item(struct item *item, struct error *error)
 	item->wheel.size = size;
 	return size > WHEEL_TAIL ? ask_piece(item, size - WHEEL_TAIL, WHEEL_TAIL, error)
 	                         : ask_piece(item, 0, size, error);
+}
+
+/* List the item to be started, unless its row is known. */
+static void begin_item(struct item *item)
+{
+	struct job *job = item->job;
+
+	if (item->is_known) {
+		item->row = (struct distribution_record){.directory = item->file->name,
+		                                         .name = job->wanted.name,
+		                                         .version = item->file->version};
+		return;
+	}
+	item->next = job->all->items;
+	job->all->items = item;
+	job->left++;
 }
 
 static int read_page(struct job *job, const struct transfer_answer *answer, struct error *error)
@@ -524,7 +511,9 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 		if (item && slice_is_null(job->known[i].error))
 			item->is_known = true;
 	}
-	return 0;
+	for (size_t i = 0; i < job->page.count; i++)
+		begin_item(&job->items[i]);
+	return job->left > 0 ? 0 : finish_job(job);
 }
 
 static int take_page(void *payload, const struct transfer_answer *answer, struct error *error)
@@ -536,17 +525,16 @@ static int take_page(void *payload, const struct transfer_answer *answer, struct
 
 	if (answer->problem)
 		return fail_job(job, answer->status == 404 ? ERROR_NOTFOUND : ERROR_IO,
-		                answer->problem, error);
+		                answer->problem);
 	if (answer->status == 304 && job->has_etag) {
 		job->all->unchanged++;
 		put(job->all, &row, NULL, "unchanged");
-		return end_job(job, error);
+		return end_job(job);
 	}
 	code = read_page(job, answer, &why);
-	if (code < 0)
-		return error_is_failure(code) ? error_move(error, &why)
-		                              : fail_job(job, code, error_text(&why), error);
-	return start_items(job, error);
+	if (code < 0 && !error_is_failure(code))
+		return fail_job(job, code, error_text(&why));
+	return error_move(error, &why);
 }
 
 /* --- projects --- */
@@ -569,28 +557,32 @@ static int start_project(struct catalogue *all, const struct wanted *wanted, str
 	job->wanted = *wanted;
 	job->next = all->jobs;
 	all->jobs = job;
-	job->made_for = text_format("%s%.*s\n", all->made_for, (int)wanted->specifiers.len,
-	                            wanted->specifiers.len ? wanted->specifiers.ptr : "");
+	job->made_for = text_format(
+	        "%s %s %.*s\n", all->choice.python, all->choice.all_versions ? "all" : "newest",
+	        (int)wanted->specifiers.len, wanted->specifiers.len ? wanted->specifiers.ptr : "");
 	if (!job->made_for)
 		return error_nomem(error);
 	code = find_known(job, all->reader, error);
 	request.etag = known_etag(job, &is_of_run);
 	if (code < 0 || is_of_run) {
 		all->unchanged++;
-		all->done++;
-		job->is_over = true;
-		return code;
+		return code < 0 ? code : end_job(job);
 	}
 	request.etag = request.etag && *request.etag ? request.etag : NULL;
 	job->has_etag = request.etag != NULL;
 	return all->module->add(all->transfers, &request, error);
 }
 
-int projects_start(struct catalogue *all, struct error *error)
+int projects_start_next(struct catalogue *all, struct error *error)
 {
-	int code = 0;
+	struct item *item = all->items;
+	int code;
 
-	while (code == 0 && all->next < all->count && all->next - all->done < PROJECTS_MAX)
-		code = start_project(all, &all->wanted[all->next++], error);
-	return code;
+	if (!item && all->next == all->count)
+		return 0;
+	if (item)
+		all->items = item->next;
+	code = item ? start_item(item, error)
+	            : start_project(all, &all->wanted[all->next++], error);
+	return code < 0 ? code : 1;
 }
