@@ -203,12 +203,15 @@ int image_choose(struct image *image, struct error *error)
 
 /* --- opening --- */
 
-static int list_member(void *payload, const struct archive_member *member, struct error *error)
+static int list_member(void *payload, struct archive_member *member, const char **place,
+                       struct error *error)
 {
 	struct image *image = payload;
 	struct slice name = member->path;
-	bool is_file = member->kind == ARCHIVE_FILE && member->offset <= INT64_MAX;
+	bool is_file =
+	        S_ISREG(member->mode) && !member->is_hard_link && member->offset <= INT64_MAX;
 
+	(void)place;
 	if (++image->members > IMAGE_MEMBERS_MAX)
 		return error_set(error, ERROR_LIMIT, "%s: more than 100,000 members", image->path);
 	if (name.len >= PATH_MAX || slice_of(member->link).len >= PATH_MAX)
