@@ -154,6 +154,15 @@ int reader_root(struct reader *reader, struct slice path, struct root_record *ou
 	return code;
 }
 
+int reader_root_of(struct reader *reader, int64_t id, struct root_record *out, struct error *error)
+{
+	sqlite3_stmt *row =
+	        sql_get_of(&reader->sql, SELECT_FROM(ROOT_COLUMNS) "root WHERE id = ?1", id);
+
+	*out = (struct root_record){0};
+	return row_next(&reader->sql, row, &root_table, out, error);
+}
+
 int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error)
 {
 	sqlite3_stmt *row = sql_get(&reader->sql, SELECT_FROM(ROOT_COLUMNS) "root ORDER BY id");

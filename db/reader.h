@@ -58,6 +58,9 @@ int reader_carried(struct reader *reader, struct carried *out, struct error *err
 int reader_root(struct reader *reader, struct slice path, struct root_record *out,
                 struct error *error);
 
+/* The same by its id; the row of a selection (below) stays valid. */
+int reader_root_of(struct reader *reader, int64_t id, struct root_record *out, struct error *error);
+
 /* Call @each for every root in order of id; a non-zero result ends the walk and is returned. */
 int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error);
 

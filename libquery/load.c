@@ -128,7 +128,7 @@ static int check_quarantine(struct load *load, struct error *error)
 	CLEANUP(cleanup_free) char *reason = NULL;
 	int code = 0;
 
-	if (layout_quarantine(&load->quarantine) < 0)
+	if (layout_user_state(LAYOUT_QUARANTINE, &load->quarantine) < 0)
 		return error_nomem(error);
 	if (!load->quarantine || access(load->quarantine, F_OK) != 0)
 		return 0;

@@ -51,7 +51,7 @@ static void kept_end(struct kept *kept)
 
 static int kept_find(const char *path, const char *platform, struct kept *out, struct error *error)
 {
-	CLEANUP(coverage_free) struct coverage user = {0};
+	CLEANUP(cleanup_free) char *images = NULL;
 
 	if (!image_platform(platform, out->name))
 		return error_set(error, ERROR_INVALID, "--platform %s: expected OS/ARCH[/VARIANT]",
@@ -61,15 +61,13 @@ static int kept_find(const char *path, const char *platform, struct kept *out, s
 	out->absolute = layout_absolute(path);
 	if (!out->absolute)
 		return error_errno(error, errno, "%s", path);
-	if (layout_of_user("/", &user) == 0)
+	if (layout_user_state(LAYOUT_IMAGES, &images) < 0)
+		return error_nomem(error);
+	if (!images)
 		return error_set(error, ERROR_NOTFOUND, "there is no $HOME to keep images in");
-	out->directory = !user.database
-	                         ? NULL
-	                         : text_format("%.*s/images/%016llx",
-	                                       (int)path_directory(slice_of(user.database)).len,
-	                                       user.database,
-	                                       (unsigned long long)hash_stable(
-	                                               out->absolute, strlen(out->absolute)));
+	out->directory =
+	        text_format("%s/%016llx", images,
+	                    (unsigned long long)hash_stable(out->absolute, strlen(out->absolute)));
 	out->place = out->directory ? text_format("%s/%s", out->directory, out->name) : NULL;
 	return out->place ? 0 : error_nomem(error);
 }

@@ -16,7 +16,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/file.h"
-#include "db/base/path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
@@ -147,20 +146,15 @@ static int want_all(struct catalogue *all, size_t first, struct error *error)
 
 int catalogue_file(const struct options *options, char **out, struct error *error)
 {
-	CLEANUP(coverage_free) struct coverage user = {0};
-
 	if (options->database) {
 		*out = layout_absolute(options->database);
 		return *out ? 0 : error_errno(error, errno, "%s", options->database);
 	}
-	if (layout_of_user("/", &user) == 0)
-		return error_set(error, ERROR_NOTFOUND,
-		                 "there is no $HOME for a database; name one with --db");
-	*out = user.database ? text_format("%.*s/catalogue.db",
-	                                   (int)path_directory(slice_of(user.database)).len,
-	                                   user.database)
-	                     : NULL;
-	return *out ? 0 : error_nomem(error);
+	if (layout_user_state(LAYOUT_CATALOGUE, out) < 0)
+		return error_nomem(error);
+	return *out ? 0
+	            : error_set(error, ERROR_NOTFOUND,
+	                        "there is no $HOME for a database; name one with --db");
 }
 
 /* Open the published database; a damaged one will be replaced. */
