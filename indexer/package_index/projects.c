@@ -185,48 +185,40 @@ static const char *known_etag(const struct job *job, bool *is_of_run)
 	return source + length + made_for;
 }
 
-static int put_row(struct writer *writer, struct root_record *root, struct distribution_record *row,
-                   struct error *error)
-{
-	root->distribution_count++;
-	root->broken += !slice_is_null(row->error);
-	row->position = (uint32_t)root->distribution_count;
-	return writer_put_distribution(writer, root, row, error);
-}
-
-static int drop_row(struct writer *writer, struct root_record *root,
-                    const struct distribution_record *row, struct error *error)
-{
-	root->distribution_count--;
-	root->broken -= !slice_is_null(row->error);
-	return writer_drop_distribution(writer, row->id, error);
-}
-
 /* Replace the rows of the project by those of its items. */
 static int store(struct job *job, struct writer *writer, struct error *error)
 {
-	struct catalogue *all = job->all;
+	struct root_record *root = &job->all->root;
 	CLEANUP(cleanup_free)
-	char *text = text_format("%lld %s%s", (long long)all->run, job->made_for, job->etag.ptr);
+	char *text =
+	        text_format("%lld %s%s", (long long)job->all->run, job->made_for, job->etag.ptr);
 	struct slice source = job->is_unsure ? (struct slice){0} : slice_of(text);
 	int code = text ? find_known(job, writer_reader(writer), error) : error_nomem(error);
 
 	for (size_t i = 0; code == 0 && i < job->known_count; i++) {
 		struct distribution_record *row = &job->known[i];
-		struct item *item = item_of(job, row->directory);
+		const struct item *item = item_of(job, row->directory);
 
 		row->source = source;
 		row->settled = true;
-		code = item && item->is_known ? writer_anchor_distribution(writer, row, error)
-		                              : drop_row(writer, &all->root, row, error);
+		if (item && item->is_known) {
+			code = writer_anchor_distribution(writer, row, error);
+			continue;
+		}
+		root->distribution_count--;
+		root->broken -= !slice_is_null(row->error);
+		code = writer_drop_distribution(writer, row->id, error);
 	}
 	for (size_t i = 0; code == 0 && i < job->page.count; i++) {
 		struct distribution_record *row = &job->items[i].row;
 
+		if (job->items[i].is_known)
+			continue;
 		row->source = source;
 		row->settled = true;
-		if (!job->items[i].is_known)
-			code = put_row(writer, &all->root, row, error);
+		row->position = (uint32_t)++root->distribution_count;
+		root->broken += !slice_is_null(row->error);
+		code = writer_put_distribution(writer, root, row, error);
 	}
 	return code;
 }
@@ -273,12 +265,7 @@ static int item_failed(struct item *item, const char *why, bool is_lasting, stru
 {
 	bool failed = false;
 
-	item->row = (struct distribution_record){
-	        .directory = item->file->name,
-	        .name = item->job->wanted.name,
-	        .normalized_name = item->job->wanted.normalized_name,
-	        .version = item->file->version,
-	        .error = arena_copy(&item->job->arena, slice_of(why), &failed)};
+	item->row.error = arena_copy(&item->job->arena, slice_of(why), &failed);
 	item->job->is_unsure |= !is_lasting;
 	return failed ? error_nomem(error) : item_done(item);
 }
@@ -330,17 +317,12 @@ static bool has_hash(struct slice bytes, struct slice sha256)
 static const struct target_record not_examined = {.kind = TARGET_UNRESOLVED,
                                                   .state = TARGET_NOT_EXAMINED};
 
-/* All parts are read: compare with the index. */
-static int keep_wheel(struct item *item, struct error *error)
+/* All parts are read as @row: compare them with the index. */
+static int keep_wheel(struct item *item, struct distribution_record *row, struct error *error)
 {
 	struct job *job = item->job;
-	struct distribution_record *row = &item->row;
 	bool failed = false, has_name = !slice_is_null(row->name);
-	struct slice name = has_name ? distname_normalize_in(&job->arena, row->name, &failed)
-	                             : (struct slice){0};
 
-	if (failed)
-		return error_nomem(error);
 	if (!slice_is_null(item->file->metadata_sha256)) {
 		if (!has_hash(item->wheel.metadata, item->file->metadata_sha256))
 			return item_failed(
@@ -348,23 +330,26 @@ static int keep_wheel(struct item *item, struct error *error)
 			        true, error);
 		item->checked = item->checked ? item->checked : "metadata";
 	}
-	if (!slice_equal(name, job->wanted.normalized_name))
-		return item_failed(item,
-		                   has_name ? "its METADATA names another project"
-		                            : "its METADATA gives no name",
-		                   true, error);
+	if (!has_name)
+		return item_failed(item, "its METADATA gives no name", true, error);
+	row->normalized_name = distname_normalize_in(&job->arena, row->name, &failed);
+	if (failed)
+		return error_nomem(error);
+	if (!slice_equal(row->normalized_name, job->wanted.normalized_name))
+		return item_failed(item, "its METADATA names another project", true, error);
 	row->directory = item->file->name;
-	row->normalized_name = name;
 	for (size_t i = 0; i < row->entry_point_count; i++)
 		row->entry_points[i].target = &not_examined;
+	item->row = *row;
 	return item_done(item);
 }
 
 static int read_wheel(struct item *item, struct error *error)
 {
 	CLEANUP(error_clear) struct error why = {0};
+	struct distribution_record row;
 	struct wheel *wheel = &item->wheel;
-	int code = wheel_read(wheel, &item->job->arena, &item->row, &why);
+	int code = wheel_read(wheel, &item->job->arena, &row, &why);
 	struct slice reason = slice_of(error_text(&why)), name = item->file->name;
 
 	if (code == ERROR_NOMEM)
@@ -374,7 +359,7 @@ static int read_wheel(struct item *item, struct error *error)
 	if (code < 0)
 		return item_failed(item, reason.ptr, true, error);
 	if (code > 0)
-		return keep_wheel(item, error);
+		return keep_wheel(item, &row, error);
 	if (wheel->info.len > 0 && slice_is_null(wheel->metadata) &&
 	    !slice_is_null(item->file->metadata_sha256))
 		return ask_metadata(item, error);
@@ -469,12 +454,12 @@ static void begin_item(struct item *item)
 {
 	struct job *job = item->job;
 
-	if (item->is_known) {
-		item->row = (struct distribution_record){.directory = item->file->name,
-		                                         .name = job->wanted.name,
-		                                         .version = item->file->version};
+	item->row = (struct distribution_record){.directory = item->file->name,
+	                                         .name = job->wanted.name,
+	                                         .normalized_name = job->wanted.normalized_name,
+	                                         .version = item->file->version};
+	if (item->is_known)
 		return;
-	}
 	item->next = job->all->items;
 	job->all->items = item;
 	job->left++;
@@ -487,8 +472,8 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 	int code = page_read(all->sheet, answer->type, "file", answer->body, &job->page, error);
 
 	if (code == 0)
-		code = choose(&all->choice, &job->page, job->wanted.normalized_name,
-		              job->wanted.specifiers, error);
+		code = page_choose(&all->choice, &job->page, job->wanted.normalized_name,
+		                   job->wanted.specifiers, error);
 	if (code == 0 && job->page.count == 0)
 		code = error_set(error, ERROR_NOTFOUND, "no file of it is for this Python");
 	if (code < 0)

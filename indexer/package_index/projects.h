@@ -7,7 +7,7 @@
 #include "db/writer.h"
 #include "indexer/command.h"
 #include "indexer/output.h"
-#include "indexer/package_index/choose.h"
+#include "indexer/package_index/page.h"
 #include "indexer/package_index/transfer.h"
 
 struct wanted {

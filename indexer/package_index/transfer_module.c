@@ -419,29 +419,24 @@ static int finish(struct transfer *transfer, CURLcode result, struct error *erro
 
 /* --- all transfers --- */
 
-static int start(struct transfer *transfer, struct error *error)
-{
-	transfer->length = 0;
-	transfer->problem[0] = '\0';
-	transfer->is_too_large = transfer->is_refused = false;
-	transfer->is_running = true;
-	return curl_multi_add_handle(transfer->all->multi, transfer->easy) == CURLM_OK
-	               ? 0
-	               : error_nomem(error);
-}
-
 /* Start the transfers that are due. */
 static int start_waiting(struct transfers *transfers, struct error *error)
 {
 	int64_t now = milliseconds_now();
-	int code = 0;
 
 	if (now < transfers->paused_until)
 		return 0;
-	for (struct transfer *at = transfers->first; code == 0 && at; at = at->next)
-		if (!at->is_running && now >= at->not_before)
-			code = start(at, error);
-	return code;
+	for (struct transfer *at = transfers->first; at; at = at->next) {
+		if (at->is_running || now < at->not_before)
+			continue;
+		at->length = 0;
+		at->problem[0] = '\0';
+		at->is_too_large = at->is_refused = false;
+		at->is_running = true;
+		if (curl_multi_add_handle(transfers->multi, at->easy) != CURLM_OK)
+			return error_nomem(error);
+	}
+	return 0;
 }
 
 static int transfers_run(struct transfers *transfers, transfer_next *next, void *payload,
