@@ -4,6 +4,7 @@
 #include "indexer/image/unpack.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,9 @@
 #include "indexer/archive/archive_module.h"
 #include "indexer/message.h"
 
-#define STEPS_MAX (UNPACK_DEPTH_MAX + 40) /* nested calls; the kernel follows 40 links */
+#define STEPS_MAX        (256 + 40) /* nested calls: directories, and links as the kernel follows */
+#define WALK_DESCRIPTORS 32
+#define FILE_BY_FD       "/proc/self/fd/%d/%s" /* a directory, and a name in it */
 
 #define WHITEOUT SLICE(".wh.")
 #define OPAQUE   SLICE(".wh..wh..opq")
@@ -57,39 +60,32 @@ static int note_placed(struct unpack *unpack, struct error *error)
 	return failed ? error_nomem(error) : 0;
 }
 
+static const struct name_map *kept_inodes; /* for nftw(), which passes no payload */
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	bool is_self = strcmp(path + walk->base, ".") == 0;
+
+	(void)type;
+	if (is_self || (kept_inodes && name_map_get(kept_inodes, key_of(status)) != NAME_MAP_NONE))
+		return 0;
+	return remove(path) == 0 || errno == ENOTEMPTY || errno == EEXIST ? 0 : -1;
+}
+
 /*
  * Remove @name recursively, except the members in @kept (or NULL) and the directories above them;
- * "." itself stays. Layers create no directories deeper than UNPACK_DEPTH_MAX.
+ * "." itself stays. Nobody else can write in the tree, and its paths are short: open_directory().
  */
 static int remove_within(int directory, const char *name, const struct name_map *kept)
 {
-	CLEANUP(cleanup_closedir) DIR *opened = NULL;
-	bool is_self = strcmp(name, ".") == 0;
-	struct stat status;
-	const char *child;
-	int left = 0;
+	CLEANUP(cleanup_free) char *path = text_format(FILE_BY_FD, directory, name);
 
-	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? 0 : -1;
-	if (S_ISDIR(status.st_mode)) {
-		CLEANUP(cleanup_close)
-		int fd = safe_openat(directory, name, O_RDONLY | O_DIRECTORY, 0);
-
-		opened = fd < 0 ? NULL : fdopendir(fd);
-		if (!opened)
-			return -1;
-		take_fd(&fd);
-	}
-	while (opened && (left = file_next(opened, &child)) > 0)
-		if (strcmp(child, ".") != 0 && strcmp(child, "..") != 0 &&
-		    remove_within(dirfd(opened), child, kept) != 0)
-			return -1;
-	if (left < 0 || is_self)
-		return left;
-	if (kept && name_map_get(kept, key_of(&status)) != NAME_MAP_NONE)
+	kept_inodes = kept;
+	if (!path)
+		return -1;
+	if (nftw(path, remove_one, WALK_DESCRIPTORS, FTW_DEPTH | FTW_PHYS) == 0)
 		return 0;
-	return unlinkat(directory, name, opened ? AT_REMOVEDIR : 0) == 0 || errno == ENOTEMPTY ? 0
-	                                                                                       : -1;
+	return errno == ENOENT ? 0 : -1;
 }
 
 int unpack_remove(int directory, const char *name)
@@ -114,24 +110,19 @@ static int apply_whiteout(struct unpack *unpack, struct error *error)
 
 /* --- directories --- */
 
+/* Longer paths, also through links, could not be removed again. */
 static int open_directory(const struct unpack *unpack, struct slice path)
 {
 	CLEANUP(cleanup_free)
 	char *name = text_format("%s/%.*s", unpack->directory, (int)path.len, path.ptr);
+	CLEANUP(cleanup_close)
+	int fd = name ? file_open(AT_FDCWD, name, O_PATH | O_DIRECTORY) : -1;
+	CLEANUP(cleanup_free) char *real = fd < 0 ? NULL : file_real_path(fd);
 
-	return name ? file_open(AT_FDCWD, name, O_PATH | O_DIRECTORY) : -1;
-}
-
-/* Deeper directories, also through links, could not be removed again. */
-static bool is_too_deep(const struct unpack *unpack, int directory)
-{
-	CLEANUP(cleanup_free) char *real = file_real_path(directory);
-	size_t depth = 0;
-
-	for (const char *at = real ? real + strlen(unpack->directory) : NULL; at && *at; at++)
-		depth += *at == '/';
+	if (fd < 0 || (real && strlen(real) < strlen(unpack->directory) + UNPACK_PATH_MAX))
+		return take_fd(&fd);
 	errno = ENAMETOOLONG;
-	return !real || depth >= UNPACK_DEPTH_MAX;
+	return -1;
 }
 
 /*
@@ -190,9 +181,7 @@ static int find_place(const struct unpack *unpack, struct slice path, bool make,
 	*name = strdup(path_base(all).ptr);
 	*directory =
 	        make ? reach_directory(unpack, above, STEPS_MAX) : open_directory(unpack, above);
-	if (!*name || *directory < 0 || is_too_deep(unpack, *directory))
-		return error_errno(error, errno, "its directory");
-	return 0;
+	return *name && *directory >= 0 ? 0 : error_errno(error, errno, "its directory");
 }
 
 /* --- members --- */
@@ -252,7 +241,7 @@ static int place_member(struct unpack *unpack, struct archive_member *member, st
 	/* Permissions of others are kept, for audits. */
 	member->mode &= S_IFMT | 0777 | S_ISVTX;
 	member->mode |= type == S_IFDIR ? S_IRWXU : S_IRUSR | S_IWUSR;
-	unpack->place = text_format("/proc/self/fd/%d/%s", unpack->parent, unpack->name);
+	unpack->place = text_format(FILE_BY_FD, unpack->parent, unpack->name);
 	return unpack->place ? type == S_IFREG || type == S_IFDIR || type == S_IFLNK
 	                     : error_nomem(error);
 }
