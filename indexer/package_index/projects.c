@@ -17,28 +17,13 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/name_map.h"
-#include "db/base/sha256.h"
 #include "db/base/text.h"
 #include "indexer/archive/sdist.h"
 #include "indexer/package_index/wheel.h"
-#include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/tree/distname.h"
 
 #define PAGE_MAX ((size_t)32 << 20) /* bytes of a project's page */
 #define ETAG_MAX 256                /* bytes; a longer one is not stored */
-
-/* A file of a project. */
-struct item {
-	struct job *job;
-	struct item *next; /* in the list of those to start */
-	const struct page_file *file;
-	struct wheel wheel;
-	const char *url;
-	struct slice etag;              /* of its first part, or null */
-	struct distribution_record row; /* texts in the job's arena */
-	const char *checked;            /* the kind of the compared hash, or NULL */
-	bool is_known;                  /* it is in the database */
-};
 
 /* A project being read. */
 struct job {
@@ -46,17 +31,17 @@ struct job {
 	struct job *next; /* in the list of all jobs */
 	struct wanted wanted;
 	struct page page;
-	struct item *items;     /* the files of the page */
-	size_t left;            /* unfinished ones */
-	struct slice url, etag; /* of the page */
-	char *made_for;         /* the choice and its specifiers; malloc'd */
-	struct name_map names;  /* of the page's files: their indexes */
-	bool is_over;           /* it was read, or failed */
-	bool has_etag;          /* the page's ETag is known from an earlier run */
-	bool is_unsure;         /* a file must be fetched again even if the page is unchanged */
+	struct items shared;
+	struct item *items;    /* the files of the page */
+	size_t left;           /* unfinished ones */
+	struct slice etag;     /* of the page */
+	char *made_for;        /* the choice and its specifiers; malloc'd */
+	struct name_map names; /* of the page's files: their indexes */
+	bool is_over;          /* it was read, or failed */
+	bool has_etag;         /* the page's ETag is known from an earlier run */
+	bool is_unsure;        /* a file must be fetched again even if the page is unchanged */
 	struct distribution_record *known; /* rows in the database */
 	size_t known_count, known_room;
-	struct arena arena;
 };
 
 static const struct column columns[] = {
@@ -94,13 +79,13 @@ static void complain(struct catalogue *all, struct slice what, struct slice why)
 static void job_free(struct job *job)
 {
 	for (size_t i = 0; job->items && i < job->page.count; i++)
-		wheel_free(&job->items[i].wheel);
+		arena_free(&job->items[i].arena);
 	page_free(&job->page);
 	free(job->items);
 	free(job->known);
 	free(job->made_for);
 	name_map_free(&job->names);
-	arena_free(&job->arena);
+	arena_free(&job->shared.arena);
 	free(job);
 }
 
@@ -153,9 +138,9 @@ static int add_known(void *payload, struct distribution_record *row)
 	struct distribution_record *known = failed ? row : &job->known[job->known_count++];
 
 	*known = *row;
-	known->directory = arena_copy(&job->arena, row->directory, &failed);
-	known->error = arena_copy(&job->arena, row->error, &failed);
-	known->source = arena_copy(&job->arena, row->source, &failed);
+	known->directory = arena_copy(&job->shared.arena, row->directory, &failed);
+	known->error = arena_copy(&job->shared.arena, row->error, &failed);
+	known->source = arena_copy(&job->shared.arena, row->source, &failed);
 	return failed ? ERROR_NOMEM : 0;
 }
 
@@ -256,198 +241,12 @@ static int finish_job(struct job *job)
 
 static int item_done(struct item *item)
 {
-	wheel_free(&item->wheel);
+	arena_free(&item->arena);
+	item->job->is_unsure |= item->is_unsure;
 	return --item->job->left > 0 ? 0 : finish_job(item->job);
 }
 
-/* Record the reason. With @is_lasting, no new attempt is made until the page changes. */
-static int item_failed(struct item *item, const char *why, bool is_lasting, struct error *error)
-{
-	bool failed = false;
-
-	item->row.error = arena_copy(&item->job->arena, slice_of(why), &failed);
-	item->job->is_unsure |= !is_lasting;
-	return failed ? error_nomem(error) : item_done(item);
-}
-
-/* --- wheels --- */
-
-static transfer_done take_piece, take_metadata;
-
-static int ask(struct item *item, const char *url, const char *range, uint64_t limit,
-               transfer_done *done, struct error *error)
-{
-	const struct transfer_request request = {url, NULL, range, limit, done, item};
-	struct catalogue *all = item->job->all;
-
-	return all->module->add(all->transfers, &request, error);
-}
-
-/* Fetch @size bytes from @at; @size 0: the end of a wheel of unknown size. */
-static int ask_piece(struct item *item, uint64_t at, uint64_t size, struct error *error)
-{
-	char range[64];
-
-	if (size > 0)
-		snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
-		         (unsigned long long)(at + size - 1));
-	else
-		snprintf(range, sizeof(range), "-%llu", (unsigned long long)WHEEL_TAIL);
-	return ask(item, item->url, range, size > WHEEL_WHOLE_MAX ? size : WHEEL_WHOLE_MAX,
-	           take_piece, error);
-}
-
-/* Fetch METADATA as a separate file (PEP 658). */
-static int ask_metadata(struct item *item, struct error *error)
-{
-	CLEANUP(cleanup_free) char *url = text_format("%s.metadata", item->url);
-
-	return url ? ask(item, url, NULL, METADATA_MAX, take_metadata, error) : error_nomem(error);
-}
-
-static bool has_hash(struct slice bytes, struct slice sha256)
-{
-	char hex[SHA256_HEX_SIZE + 1];
-
-	sha256_of(bytes.ptr, bytes.len, hex);
-	return slice_equal(slice_of(hex), sha256);
-}
-
-/* The target of an entry point: the modules of a wheel are not read. */
-static const struct target_record not_examined = {.kind = TARGET_UNRESOLVED,
-                                                  .state = TARGET_NOT_EXAMINED};
-
-/* All parts are read as @row: compare them with the index. */
-static int keep_wheel(struct item *item, struct distribution_record *row, struct error *error)
-{
-	struct job *job = item->job;
-	bool failed = false, has_name = !slice_is_null(row->name);
-
-	if (!slice_is_null(item->file->metadata_sha256)) {
-		if (!has_hash(item->wheel.metadata, item->file->metadata_sha256))
-			return item_failed(
-			        item, "its METADATA does not have the hash that the index gives",
-			        true, error);
-		item->checked = item->checked ? item->checked : "metadata";
-	}
-	if (!has_name)
-		return item_failed(item, "its METADATA gives no name", true, error);
-	row->normalized_name = distname_normalize_in(&job->arena, row->name, &failed);
-	if (failed)
-		return error_nomem(error);
-	if (!slice_equal(row->normalized_name, job->wanted.normalized_name))
-		return item_failed(item, "its METADATA names another project", true, error);
-	row->directory = item->file->name;
-	for (size_t i = 0; i < row->entry_point_count; i++)
-		row->entry_points[i].target = &not_examined;
-	item->row = *row;
-	return item_done(item);
-}
-
-static int read_wheel(struct item *item, struct error *error)
-{
-	CLEANUP(error_clear) struct error why = {0};
-	struct distribution_record row;
-	struct wheel *wheel = &item->wheel;
-	int code = wheel_read(wheel, &item->job->arena, &row, &why);
-	struct slice reason = slice_of(error_text(&why)), name = item->file->name;
-
-	if (code == ERROR_NOMEM)
-		return error_nomem(error);
-	if (code < 0 && slice_starts(reason, name) && reason.len > name.len + 2)
-		reason = slice_from(reason, name.len + 2); /* it begins with the name */
-	if (code < 0)
-		return item_failed(item, reason.ptr, true, error);
-	if (code > 0)
-		return keep_wheel(item, &row, error);
-	if (wheel->info.len > 0 && slice_is_null(wheel->metadata) &&
-	    !slice_is_null(item->file->metadata_sha256))
-		return ask_metadata(item, error);
-	return ask_piece(item, wheel->missing_at, wheel->missing_size, error);
-}
-
-static int take_metadata(void *payload, const struct transfer_answer *answer, struct error *error)
-{
-	struct item *item = payload;
-	bool failed = false;
-
-	if (answer->problem)
-		return item_failed(item, answer->problem, false, error);
-	item->wheel.metadata = arena_copy(&item->wheel.arena, answer->body, &failed);
-	return failed ? error_nomem(error) : read_wheel(item, error);
-}
-
-/* The reason why a part is unusable, or NULL. The wheel must not change between parts. */
-static const char *judge_piece(struct item *item, const struct transfer_answer *answer,
-                               bool is_whole)
-{
-	if (answer->is_too_large && answer->status == 200)
-		return "the server knows no ranges, and this file is larger than 4 MiB";
-	if (answer->problem)
-		return answer->problem;
-	if (is_whole && !slice_is_null(item->file->sha256) &&
-	    !has_hash(answer->body, item->file->sha256))
-		return "it does not have the hash that the index gives";
-	if (is_whole)
-		return NULL;
-	if (!answer->has_range)
-		return "the server does not give it";
-	if (item->wheel.size && item->wheel.size != answer->total)
-		return "its size is not the one that was given before";
-	return !slice_is_null(item->etag) && !slice_equal(item->etag, slice_of(answer->etag))
-	               ? "it was replaced while it was read"
-	               : NULL;
-}
-
-static int take_piece(void *payload, const struct transfer_answer *answer, struct error *error)
-{
-	CLEANUP(error_clear) struct error why = {0};
-	struct item *item = payload;
-	bool is_whole =
-	        answer->status == 200 || (answer->has_range && answer->body.len == answer->total);
-	const char *problem = judge_piece(item, answer, is_whole);
-	bool failed = false;
-	int code;
-
-	if (problem)
-		return item_failed(item, problem, !answer->problem || answer->is_too_large, error);
-	if (is_whole && !slice_is_null(item->file->sha256))
-		item->checked = "file";
-	if (slice_is_null(item->etag))
-		item->etag = arena_copy(&item->job->arena, slice_of(answer->etag), &failed);
-	if (failed)
-		return error_nomem(error);
-	item->wheel.size = is_whole ? answer->body.len : answer->total;
-	code = wheel_add(&item->wheel, is_whole ? 0 : answer->first, answer->body, &why);
-	if (code == ERROR_NOMEM)
-		return error_nomem(error);
-	return code < 0 ? item_failed(item, error_text(&why), true, error)
-	                : read_wheel(item, error);
-}
-
 /* --- pages --- */
-
-static int start_item(struct item *item, struct error *error)
-{
-	struct job *job = item->job;
-	const struct page_file *file = item->file;
-	CLEANUP(cleanup_free) char *url = NULL;
-	uint64_t size = file->size > 0 ? (uint64_t)file->size : 0;
-	bool failed = false;
-
-	if (!file->is_wheel)
-		return item_failed(item, "a source distribution: " SDIST_NEEDS_BUILD, true, error);
-	url = job->all->module->join(job->url.ptr, file->url.ptr);
-	item->url = arena_copy(&job->arena, slice_of(url), &failed).ptr;
-	if (failed)
-		return error_nomem(error);
-	if (!url)
-		return item_failed(item, "its URL is neither http nor https", true, error);
-	item->wheel.name = file->name.ptr;
-	item->wheel.size = size;
-	return size > WHEEL_TAIL ? ask_piece(item, size - WHEEL_TAIL, WHEEL_TAIL, error)
-	                         : ask_piece(item, 0, size, error);
-}
 
 /* List the item to be started, unless its row is known. */
 static void begin_item(struct item *item)
@@ -458,6 +257,7 @@ static void begin_item(struct item *item)
 	                                         .name = job->wanted.name,
 	                                         .normalized_name = job->wanted.normalized_name,
 	                                         .version = item->file->version};
+	item->items = &job->shared;
 	if (item->is_known)
 		return;
 	item->next = job->all->items;
@@ -479,8 +279,8 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 	if (code < 0)
 		return code;
 	job->items = calloc(job->page.count, sizeof(*job->items));
-	job->url = arena_copy(&job->arena, slice_of(answer->url), &failed);
-	job->etag = arena_copy(&job->arena,
+	job->shared.url = arena_copy(&job->shared.arena, slice_of(answer->url), &failed);
+	job->etag = arena_copy(&job->shared.arena,
 	                       strlen(answer->etag) < ETAG_MAX ? slice_of(answer->etag) : SLICE(""),
 	                       &failed);
 	for (size_t i = 0; job->items && i < job->page.count; i++) {
@@ -539,6 +339,10 @@ static int start_project(struct catalogue *all, const struct wanted *wanted, str
 		return error_nomem(error);
 	}
 	job->all = all;
+	job->shared = (struct items){.module = all->module,
+	                             .transfers = all->transfers,
+	                             .project = wanted->normalized_name,
+	                             .done = item_done};
 	job->wanted = *wanted;
 	job->next = all->jobs;
 	all->jobs = job;
@@ -567,7 +371,7 @@ int projects_start_next(struct catalogue *all, struct error *error)
 		return 0;
 	if (item)
 		all->items = item->next;
-	code = item ? start_item(item, error)
+	code = item ? item_start(item, error)
 	            : start_project(all, &all->wanted[all->next++], error);
 	return code < 0 ? code : 1;
 }
