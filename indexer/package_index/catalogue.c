@@ -157,24 +157,20 @@ int catalogue_file(const struct options *options, char **out, struct error *erro
 	                        "there is no $HOME for a database; name one with --db");
 }
 
-/* Open the published database; a damaged one will be replaced. */
+/* Open the published database, a damaged one will be replaced; find the run to resume. */
 static int open_published(struct catalogue *all, struct error *error)
 {
+	CLEANUP(root_record_free) struct root_record root = {0};
 	struct error why = {0};
 	int code = reader_open(all->database->file, TRUST_NO_OTHER, &all->reader, &why);
 
 	if (code == 0)
-		code = reader_root(all->reader, slice_of(all->index), &all->root, &why);
+		code = reader_root(all->reader, slice_of(all->index), &root, &why);
+	all->run = nanoseconds_now(CLOCK_REALTIME);
+	if (root.id && !root.settled && all->run - root.stamp.mtime < RUN_MAX * NANOSECONDS)
+		all->run = root.stamp.mtime;
+	all->known_root = root.id;
 	return code < 0 ? error_move_failure(error, &why) : 0;
-}
-
-/* The start of the run to resume, or the current time. */
-static int64_t find_run(const struct catalogue *all)
-{
-	int64_t now = nanoseconds_now(CLOCK_REALTIME), last = all->root.stamp.mtime;
-
-	return all->root.id && !all->root.settled && now - last < RUN_MAX * NANOSECONDS ? last
-	                                                                                : now;
 }
 
 /* An edit_work function. */
@@ -249,7 +245,6 @@ static int read_all(struct catalogue *all, struct error *error)
 
 	if (code < 0)
 		return code;
-	all->run = find_run(all);
 	read = all->module->run(all->transfers, read_next, all, &failure);
 	was_interrupted = interrupted();
 	if (was_interrupted)
@@ -332,11 +327,12 @@ static int add_index(const struct options *options, const struct transfer_module
 int catalogue_add(const struct options *options, struct error *error)
 {
 	CLEANUP(settings_free) struct settings settings = {0};
-	CLEANUP(cleanup_free) char *given = NULL;
+	CLEANUP(cleanup_free) char *urls = NULL;
 	const struct transfer_module *module;
+	const char *index, *extras;
 	bool has_url =
 	        options->argument_count > 0 && layout_is_url(slice_of(options->arguments[0]));
-	struct slice rest[2], word;
+	struct slice rest, word;
 	int worst = -1, code;
 
 	if (options->argument_count == has_url && !options->all && !options->requirements)
@@ -347,22 +343,25 @@ int catalogue_add(const struct options *options, struct error *error)
 	if (!module)
 		return ERROR_LOAD;
 	code = settings_read(&settings, error);
-	if (code == 0 && has_url && !(given = options_take_url((char *)options->arguments[0])))
+	if (code < 0)
+		return code;
+	index = settings.values[SETTING_INDEX];
+	extras = settings.values[SETTING_EXTRAS];
+	urls = has_url ? options_take_url((char *)options->arguments[0])
+	               : text_format("%s %s", index ? index : "", extras ? extras : "");
+	if (!urls)
 		return error_nomem(error);
-	rest[0] = slice_of(has_url ? given : settings.values[SETTING_INDEX]);
-	rest[1] = has_url ? (struct slice){0} : slice_of(settings.values[SETTING_EXTRAS]);
-	for (int i = 0; i < 2; i++)
-		while (code >= 0 && (word = unicode_take_word(&rest[i])).len > 0) {
-			CLEANUP(cleanup_free) char *url = strndup(word.ptr, word.len);
+	for (rest = slice_of(urls); code >= 0 && (word = unicode_take_word(&rest)).len > 0;) {
+		CLEANUP(cleanup_free) char *url = strndup(word.ptr, word.len);
 
-			if (!layout_is_url(word)) {
-				note(options, "ignored: an index that is neither http nor https");
-				continue;
-			}
-			code = url ? add_index(options, module, &settings, url, has_url, error)
-			           : error_nomem(error);
-			worst = code > worst ? code : worst;
+		if (!layout_is_url(word)) {
+			note(options, "ignored: an index that is neither http nor https");
+			continue;
 		}
+		code = url ? add_index(options, module, &settings, url, has_url, error)
+		           : error_nomem(error);
+		worst = code > worst ? code : worst;
+	}
 	if (code >= 0 && worst < 0)
 		return error_set(
 		        error, ERROR_NOTFOUND,

@@ -144,13 +144,13 @@ static int add_known(void *payload, struct distribution_record *row)
 	return failed ? ERROR_NOMEM : 0;
 }
 
-static int find_known(struct job *job, struct reader *reader, struct error *error)
+static int find_known(struct job *job, struct reader *reader, int64_t root, struct error *error)
 {
 	int code;
 
 	job->known_count = 0;
-	code = reader ? reader_sources(reader, job->all->root.id, job->wanted.normalized_name,
-	                               add_known, job, error)
+	code = reader ? reader_sources(reader, root, job->wanted.normalized_name, add_known, job,
+	                               error)
 	              : 0;
 	return code == ERROR_NOMEM ? error_nomem(error) : code;
 }
@@ -178,7 +178,8 @@ static int store(struct job *job, struct writer *writer, struct error *error)
 	char *text =
 	        text_format("%lld %s%s", (long long)job->all->run, job->made_for, job->etag.ptr);
 	struct slice source = job->is_unsure ? (struct slice){0} : slice_of(text);
-	int code = text ? find_known(job, writer_reader(writer), error) : error_nomem(error);
+	int code =
+	        text ? find_known(job, writer_reader(writer), root->id, error) : error_nomem(error);
 
 	for (size_t i = 0; code == 0 && i < job->known_count; i++) {
 		struct distribution_record *row = &job->known[i];
@@ -351,7 +352,7 @@ static int start_project(struct catalogue *all, const struct wanted *wanted, str
 	        (int)wanted->specifiers.len, wanted->specifiers.len ? wanted->specifiers.ptr : "");
 	if (!job->made_for)
 		return error_nomem(error);
-	code = find_known(job, all->reader, error);
+	code = find_known(job, all->reader, all->known_root, error);
 	request.etag = known_etag(job, &is_of_run);
 	if (code < 0 || is_of_run) {
 		all->unchanged++;

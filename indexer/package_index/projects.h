@@ -25,7 +25,8 @@ struct catalogue {
 	const char *index;               /* its URL */
 	const struct database *database; /* to write */
 	struct reader *reader;           /* of the database before this run, or NULL */
-	struct root_record root;         /* the index's row */
+	int64_t known_root;              /* the index there, or 0 */
+	struct root_record root;         /* the row of the index, as it is written */
 	int64_t run;                     /* start of this run, or of the resumed one */
 	int64_t until;                   /* milliseconds: time of the next publication */
 	uint64_t limit;                  /* bytes read, as totals.decoded, at which it is due */
