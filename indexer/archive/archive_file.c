@@ -303,9 +303,10 @@ static int unpack_data(struct walk *walk, struct archive *disk)
 static int unpack_member(struct walk *walk, struct archive_entry *entry, const char *place)
 {
 	CLEANUP(cleanup_disk) struct archive *disk = archive_write_disk_new();
+	CLEANUP(cleanup_free) char *name = strdup(archive_entry_pathname(entry));
 	int owner = geteuid() == 0 ? ARCHIVE_EXTRACT_OWNER : 0, code = 0;
 
-	if (!disk)
+	if (!disk || !name)
 		return error_nomem(walk->error);
 	archive_write_disk_set_options(disk, ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | owner);
 	archive_entry_set_pathname(entry, place);
@@ -317,7 +318,8 @@ static int unpack_member(struct walk *walk, struct archive_entry *entry, const c
 		code = ERROR_IO;
 	if (code == 0 || walk->error->code)
 		return code;
-	return error_errno(walk->error, archive_errno(disk), "cannot be unpacked");
+	return error_errno(walk->error, archive_errno(disk), "%s: %s: cannot be unpacked",
+	                   walk->source->path, name);
 }
 
 /* Pass on a member of a tarball, of any type; unread data is skipped. */
@@ -342,6 +344,7 @@ static int give_member(struct walk *walk, struct archive_entry *entry, struct sl
 		return code;
 	archive_entry_set_mode(entry, member.mode);
 	code = unpack_member(walk, entry, place);
+	path = slice_of(place);
 	return code < 0 ? code : sink->file(sink->payload, path, (struct slice){0}, walk->error);
 }
 

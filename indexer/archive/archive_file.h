@@ -56,8 +56,8 @@ struct archive_sink {
 	bool (*stop)(void);
 	/*
 	 * For a tarball, instead of wanted(): called for every member. 1: create it as @place, with
-	 * member->mode, which can be changed, and as root its owner; then call file(). 0: skip;
-	 * negative ends the walk.
+	 * member->mode, which can be changed, and as root its owner; then call file() for @place.
+	 * 0: skip; negative ends the walk.
 	 */
 	int (*member)(void *payload, struct archive_member *member, const char **place,
 	              struct error *error);
