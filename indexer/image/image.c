@@ -46,17 +46,22 @@ static const char *machine(const char *name)
 	return name;
 }
 
-bool image_platform(const char *platform, char out[64])
+int image_platform(const char *platform, char out[64], struct error *error)
 {
 	struct utsname here;
 	size_t slashes = 0;
+	bool fits;
 
 	if (!platform && uname(&here) == 0)
-		return snprintf(out, 64, "linux/%s", machine(here.machine)) < 64;
-	for (const char *at = platform; at && *at; at++)
+		fits = snprintf(out, 64, "linux/%s", machine(here.machine)) < 64;
+	else
+		fits = platform && snprintf(out, 64, "%s", platform) < 64;
+	for (const char *at = fits ? out : ""; *at; at++)
 		slashes += *at == '/';
-	return platform && slashes >= 1 && slashes <= 2 &&
-	       text_is_plain(slice_of(platform), "/._-") && snprintf(out, 64, "%s", platform) < 64;
+	if (slashes >= 1 && slashes <= 2 && text_is_plain(slice_of(out), "/._-"))
+		return 0;
+	return error_set(error, ERROR_INVALID, "--platform %s: expected OS/ARCH[/VARIANT]",
+	                 platform ? platform : out);
 }
 
 /* --- documents --- */
@@ -263,9 +268,8 @@ int image_open(const char *path, const char *platform, struct image *out, struct
 	                                faccessat(out->fd, "index.json", F_OK, 0) != 0
 	                      : !S_ISREG(status.st_mode) || !looks_like_tarball(out->fd))
 		return 0;
-	if (!image_platform(platform, out->platform))
-		return error_set(error, ERROR_INVALID, "--platform %s: expected OS/ARCH[/VARIANT]",
-		                 platform);
-	code = worksheet_open(image_script, &out->sheet, error);
+	code = image_platform(platform, out->platform, error);
+	if (code == 0)
+		code = worksheet_open(image_script, &out->sheet, error);
 	return code < 0 ? code : out->is_directory ? 1 : open_tarball(out, error);
 }

@@ -67,10 +67,10 @@ static char *record_of(const char *image)
 static int kept_find(const char *path, const char *platform, struct kept *out, struct error *error)
 {
 	CLEANUP(cleanup_free) char *images = NULL;
+	int code = image_platform(platform, out->name, error);
 
-	if (!image_platform(platform, out->name))
-		return error_set(error, ERROR_INVALID, "--platform %s: expected OS/ARCH[/VARIANT]",
-		                 platform);
+	if (code < 0)
+		return code;
 	for (char *at = out->name; *at; at++)
 		*at = *at == '/' ? '-' : *at;
 	out->absolute = layout_absolute(path);

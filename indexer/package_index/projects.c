@@ -13,7 +13,6 @@
 
 #include <stdlib.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/name_map.h"
@@ -32,16 +31,15 @@ struct job {
 	struct wanted wanted;
 	struct page page;
 	struct items shared;
-	struct item *items;    /* the files of the page */
-	size_t left;           /* unfinished ones */
-	struct slice etag;     /* of the page */
-	char *made_for;        /* the choice and its specifiers; malloc'd */
-	struct name_map names; /* of the page's files: their indexes */
-	bool is_over;          /* it was read, or failed */
-	bool has_etag;         /* the page's ETag is known from an earlier run */
-	bool is_unsure;        /* a file must be fetched again even if the page is unchanged */
-	struct distribution_record *known; /* rows in the database */
-	size_t known_count, known_room;
+	struct item *items;       /* the files of the page */
+	size_t left;              /* unfinished ones */
+	struct slice etag;        /* of the page */
+	char *made_for;           /* the choice and its specifiers; malloc'd */
+	struct name_map names;    /* of the page's files: their indexes */
+	bool is_over;             /* it was read, or failed */
+	bool has_etag;            /* the page's ETag is known from an earlier run */
+	bool is_unsure;           /* a file must be fetched again even if the page is unchanged */
+	struct root_record known; /* rows in the database */
 };
 
 static const struct column columns[] = {
@@ -82,7 +80,7 @@ static void job_free(struct job *job)
 		arena_free(&job->items[i].arena);
 	page_free(&job->page);
 	free(job->items);
-	free(job->known);
+	root_record_free(&job->known);
 	free(job->made_for);
 	name_map_free(&job->names);
 	arena_free(&job->shared.arena);
@@ -131,34 +129,20 @@ static struct item *item_of(const struct job *job, struct slice file)
 
 /* --- known rows of a project --- */
 
-static int add_known(void *payload, struct distribution_record *row)
-{
-	struct job *job = payload;
-	bool failed = !array_grow(&job->known, job->known_count, sizeof(*row), &job->known_room);
-	struct distribution_record *known = failed ? row : &job->known[job->known_count++];
-
-	*known = *row;
-	known->directory = arena_copy(&job->shared.arena, row->directory, &failed);
-	known->error = arena_copy(&job->shared.arena, row->error, &failed);
-	known->source = arena_copy(&job->shared.arena, row->source, &failed);
-	return failed ? ERROR_NOMEM : 0;
-}
-
 static int find_known(struct job *job, struct reader *reader, int64_t root, struct error *error)
 {
-	int code;
-
-	job->known_count = 0;
-	code = reader ? reader_sources(reader, root, job->wanted.normalized_name, add_known, job,
+	root_record_free(&job->known);
+	job->known = (struct root_record){0};
+	return reader ? reader_project(reader, root, job->wanted.normalized_name, &job->known,
 	                               error)
 	              : 0;
-	return code == ERROR_NOMEM ? error_nomem(error) : code;
 }
 
 /* The ETag of the page from which the rows were made; null: none, or for another choice. */
 static const char *known_etag(const struct job *job, bool *is_of_run)
 {
-	const char *source = job->known_count > 0 ? job->known[0].source.ptr : NULL;
+	const struct root_record *known = &job->known;
+	const char *source = known->distribution_count ? known->distributions->source.ptr : NULL;
 	size_t made_for = strlen(job->made_for);
 	long long run = 0;
 	int length = 0;
@@ -181,8 +165,8 @@ static int store(struct job *job, struct writer *writer, struct error *error)
 	int code =
 	        text ? find_known(job, writer_reader(writer), root->id, error) : error_nomem(error);
 
-	for (size_t i = 0; code == 0 && i < job->known_count; i++) {
-		struct distribution_record *row = &job->known[i];
+	for (size_t i = 0; code == 0 && i < job->known.distribution_count; i++) {
+		struct distribution_record *row = &job->known.distributions[i];
 		const struct item *item = item_of(job, row->directory);
 
 		row->source = source;
@@ -291,10 +275,11 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 	}
 	if (!job->items || failed)
 		return error_nomem(error);
-	for (size_t i = 0; i < job->known_count; i++) {
-		struct item *item = item_of(job, job->known[i].directory);
+	for (size_t i = 0; i < job->known.distribution_count; i++) {
+		const struct distribution_record *row = &job->known.distributions[i];
+		struct item *item = item_of(job, row->directory);
 
-		if (item && slice_is_null(job->known[i].error))
+		if (item && slice_is_null(row->error))
 			item->is_known = true;
 	}
 	for (size_t i = 0; i < job->page.count; i++)
