@@ -123,8 +123,8 @@ static int take_projects(void *payload, const struct transfer_answer *answer, st
 	return code;
 }
 
-/* Collect the projects of the arguments from @first on and of --requirements; --all: ask for them.
- */
+/* Collect the projects of the arguments from @first on and of --requirements; request those of
+ * --all. */
 static int want_all(struct catalogue *all, size_t first, struct error *error)
 {
 	const struct transfer_request request = {

@@ -21,7 +21,7 @@
 	"application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "         \
 	"text/html;q=0.01, */*;q=0.001"
 
-#define TRANSFERS_MAX    48 /* with more, none is asked for */
+#define TRANSFERS_MAX    32 /* with more, none is asked for */
 #define HOST_CONNECTIONS 8L /* connections to one host, over HTTP/1.1 */
 #define CONNECT_SECONDS  15L
 #define IDLE_SECONDS     30L  /* seconds without data */
