@@ -48,20 +48,18 @@ static const char *machine(const char *name)
 
 int image_platform(const char *platform, char out[64], struct error *error)
 {
-	struct utsname here;
+	struct utsname here = {0};
 	size_t slashes = 0;
-	bool fits;
+	int length;
 
-	if (!platform && uname(&here) == 0)
-		fits = snprintf(out, 64, "linux/%s", machine(here.machine)) < 64;
-	else
-		fits = platform && snprintf(out, 64, "%s", platform) < 64;
-	for (const char *at = fits ? out : ""; *at; at++)
+	uname(&here);
+	length = snprintf(out, 64, "%s%s", platform ? "" : "linux/",
+	                  platform ? platform : machine(here.machine));
+	for (const char *at = out; *at; at++)
 		slashes += *at == '/';
-	if (slashes >= 1 && slashes <= 2 && text_is_plain(slice_of(out), "/._-"))
+	if (length < 64 && slashes >= 1 && slashes <= 2 && text_is_plain(slice_of(out), "/._-"))
 		return 0;
-	return error_set(error, ERROR_INVALID, "--platform %s: expected OS/ARCH[/VARIANT]",
-	                 platform ? platform : out);
+	return error_set(error, ERROR_INVALID, "--platform %s: expected OS/ARCH[/VARIANT]", out);
 }
 
 /* --- documents --- */
