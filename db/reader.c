@@ -154,6 +154,15 @@ int reader_root(struct reader *reader, struct slice path, struct root_record *ou
 	return code;
 }
 
+int reader_root_of(struct reader *reader, int64_t id, struct root_record *out, struct error *error)
+{
+	sqlite3_stmt *row =
+	        sql_get_of(&reader->sql, SELECT_FROM(ROOT_COLUMNS) "root WHERE id = ?1", id);
+
+	*out = (struct root_record){0};
+	return row_next(&reader->sql, row, &root_table, out, error);
+}
+
 int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error)
 {
 	sqlite3_stmt *row = sql_get(&reader->sql, SELECT_FROM(ROOT_COLUMNS) "root ORDER BY id");
@@ -195,7 +204,8 @@ struct reading {
 	struct distribution_record *owner, *end; /* the rows' distributions, by id */
 	char *items;
 	size_t count, room;
-	bool failed; /* no memory */
+	bool failed;       /* no memory */
+	struct slice name; /* for ?2, or null */
 };
 
 static void reading_free(struct reading *reading)
@@ -256,6 +266,8 @@ static int read_rows(struct reader *reader, int64_t key, struct reading *reading
 	size_t size = reading->kind->size;
 	int code;
 
+	if (!slice_is_null(reading->name))
+		sql_bind(sql, row, 2, reading->name);
 	while ((code = sql_step(sql, row, error)) > 0) {
 		bool whole = true;
 
@@ -397,6 +409,22 @@ int reader_startups(struct reader *reader, struct root_record *root, struct erro
 	return code;
 }
 
+int reader_project(struct reader *reader, int64_t root, struct slice normalized_name,
+                   struct root_record *out, struct error *error)
+{
+	static const struct kind rows = {
+	        SELECT_FROM(SOURCE_COLUMNS) "distribution WHERE normalized_name = ?2 AND root = ?1",
+	        OF_NONE(source_table, distribution_record)};
+	CLEANUP(reading_free)
+	struct reading reading = {.kind = &rows, .arena = &out->arena, .name = normalized_name};
+	void *all = NULL;
+	int code = read_rows(reader, root, &reading, &all, error);
+
+	out->distributions = all;
+	out->distribution_count = code == 0 ? reading.count : 0;
+	return code;
+}
+
 /* --- selections --- */
 
 #define SELECT                                                                                     \
@@ -470,18 +498,6 @@ int reader_named(struct reader *reader, struct slice normalized_name, reader_eac
 
 	sql_bind(&reader->sql, row, 1, normalized_name);
 	return each_row(reader, row, &holder_table, each, payload, error);
-}
-
-int reader_sources(struct reader *reader, int64_t root, struct slice normalized_name,
-                   reader_each *each, void *payload, struct error *error)
-{
-	sqlite3_stmt *row = sql_get_of(
-	        &reader->sql,
-	        SELECT_FROM(SOURCE_COLUMNS) "distribution WHERE normalized_name = ?2 AND root = ?1",
-	        root);
-
-	sql_bind(&reader->sql, row, 2, normalized_name);
-	return each_row(reader, row, &source_table, each, payload, error);
 }
 
 int reader_candidates(struct reader *reader, int64_t root, struct slice normalized_name,

@@ -58,6 +58,9 @@ int reader_carried(struct reader *reader, struct carried *out, struct error *err
 int reader_root(struct reader *reader, struct slice path, struct root_record *out,
                 struct error *error);
 
+/* The same by its id; the row of a selection (below) stays valid. */
+int reader_root_of(struct reader *reader, int64_t id, struct root_record *out, struct error *error);
+
 /* Call @each for every root in order of id; a non-zero result ends the walk and is returned. */
 int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error);
 
@@ -104,9 +107,12 @@ int reader_named(struct reader *reader, struct slice normalized_name, reader_eac
 int reader_candidates(struct reader *reader, int64_t root, struct slice normalized_name,
                       reader_each *each, void *payload, struct error *error);
 
-/* The same of the rows of @root, with their errors and sources. */
-int reader_sources(struct reader *reader, int64_t root, struct slice normalized_name,
-                   reader_each *each, void *payload, struct error *error);
+/*
+ * Load the distributions of @root with this normalized name into @out, in no particular order, with
+ * errors and sources, but without versions and what is below them.
+ */
+int reader_project(struct reader *reader, int64_t root, struct slice normalized_name,
+                   struct root_record *out, struct error *error);
 
 /* Call @each for every broken distribution of a root. */
 int reader_broken(struct reader *reader, int64_t root, reader_each *each, void *payload,

@@ -18,7 +18,6 @@
 #define USER_DATABASE "/entrydb/entry_points.db"
 #define USER_STATE    "/.local/state"
 #define POLICY        "/etc/entrydb/policy.conf"
-#define QUARANTINE    "/entrydb/quarantine"
 #define USER_CONFIG   "/.config"
 
 void coverage_free(struct coverage *coverage)
@@ -166,16 +165,16 @@ int layout_user_config(const char *name, char **out)
 	return user_file("XDG_CONFIG_HOME", USER_CONFIG, name, out);
 }
 
-int layout_quarantine(char **out)
+int layout_user_state(const char *name, char **out)
 {
-	return user_file("XDG_STATE_HOME", USER_STATE, QUARANTINE, out);
+	return user_file("XDG_STATE_HOME", USER_STATE, name, out);
 }
 
 int layout_of_user(const char *path, struct coverage *out)
 {
 	char *file;
 
-	if (user_file("XDG_STATE_HOME", USER_STATE, USER_DATABASE, &file) < 0)
+	if (layout_user_state(USER_DATABASE, &file) < 0)
 		return ERROR_NOMEM;
 	return file ? fill(out, file, strdup(path)) : 0;
 }

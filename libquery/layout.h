@@ -53,8 +53,13 @@ char *layout_policy(const char *sysroot, struct slice prefix);
 /* The path of the user's file @name; *out is NULL without a home directory. ERROR_NOMEM. */
 int layout_user_config(const char *name, char **out);
 
-/* The user's quarantine directory; *out is NULL without a home directory. ERROR_NOMEM. */
-int layout_quarantine(char **out);
+/* Names for layout_user_state(): what else is beside the user's own database. */
+#define LAYOUT_QUARANTINE "/entrydb/quarantine"
+#define LAYOUT_CATALOGUE  "/entrydb/catalogue.db"
+#define LAYOUT_IMAGES     "/entrydb/images"
+
+/* The path of @name; *out is NULL without a home directory. ERROR_NOMEM. */
+int layout_user_state(const char *name, char **out);
 
 /*
  * The user's own database, which may describe any path. 1; 0 without a home directory; ERROR_NOMEM.

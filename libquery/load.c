@@ -129,7 +129,7 @@ static int check_quarantine(struct load *load, struct error *error)
 	struct stat status;
 	int code;
 
-	if (layout_quarantine(&load->quarantine) < 0)
+	if (layout_user_state(LAYOUT_QUARANTINE, &load->quarantine) < 0)
 		return error_nomem(error);
 	code = load->quarantine ? file_status(AT_FDCWD, load->quarantine, &status, error) : 0;
 	if (code <= 0 || (code = identify(load, error)) < 0)

@@ -14,6 +14,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
@@ -26,12 +27,12 @@ struct walk {
 	const struct archive_sink *sink;
 	struct error *error; /* never NULL; once set, it ends the walk */
 	struct archive *archive;
-	char *chunk, *bytes; /* buffers for input, and for a piece of a member */
-	uint64_t at, end;    /* offset in the source; the largest so far */
-	uint64_t given;      /* bytes of members; in a zip, no filter counts them */
-	uint64_t members;    /* including nested archives */
-	bool has_payload;    /* a nested archive was found */
-	struct walk *outer;  /* of a nested archive; else NULL */
+	char *chunk;        /* a buffer for input */
+	uint64_t at, end;   /* offset in the source; the largest so far */
+	uint64_t given;     /* bytes of members; in a zip, no filter counts them */
+	uint64_t members;   /* including nested archives */
+	bool has_payload;   /* a nested archive was found */
+	struct walk *outer; /* of a nested archive; else NULL */
 };
 
 static int set_error(struct walk *walk, int code, const char *reason)
@@ -212,8 +213,7 @@ static bool is_payload(const struct walk *walk, struct slice path)
 
 static int open_walk(struct walk *walk)
 {
-	walk->chunk = malloc(2 * CHUNK);
-	walk->bytes = walk->chunk + CHUNK;
+	walk->chunk = malloc(CHUNK);
 	walk->archive = archive_read_new();
 	if (!walk->chunk || !walk->archive || !support_formats(walk))
 		return error_nomem(walk->error);
@@ -278,47 +278,74 @@ static int give_file(struct walk *walk, struct archive_entry *entry, struct slic
 	return code < 0 ? code : walk->sink->file(walk->sink->payload, path, text, walk->error);
 }
 
+static void cleanup_disk(struct archive **disk)
+{
+	archive_write_free(*disk);
+}
+
+/* Copy the content, with its holes, to the file that @disk created. */
+static int unpack_data(struct walk *walk, struct archive *disk)
+{
+	const void *bytes;
+	size_t size;
+	la_int64_t at;
+	int code = 0, status;
+
+	while (code == 0 &&
+	       (status = archive_read_data_block(walk->archive, &bytes, &size, &at)) == ARCHIVE_OK)
+		code = archive_write_data_block(disk, bytes, size, at) < ARCHIVE_OK
+		               ? ERROR_IO
+		               : check_expansion(walk);
+	return code < 0 || status == ARCHIVE_EOF ? code : failed(walk);
+}
+
+/* Create a member of a tarball as @place. */
+static int unpack_member(struct walk *walk, struct archive_entry *entry, const char *place)
+{
+	CLEANUP(cleanup_disk) struct archive *disk = archive_write_disk_new();
+	CLEANUP(cleanup_free) char *name = strdup(archive_entry_pathname(entry));
+	int owner = geteuid() == 0 ? ARCHIVE_EXTRACT_OWNER : 0, code = 0;
+
+	if (!disk || !name)
+		return error_nomem(walk->error);
+	archive_write_disk_set_options(disk, ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | owner);
+	archive_entry_set_pathname(entry, place);
+	if (archive_write_header(disk, entry) != ARCHIVE_OK)
+		code = ERROR_IO;
+	if (code == 0 && archive_entry_filetype(entry) == AE_IFREG)
+		code = unpack_data(walk, disk);
+	if (code == 0 && archive_write_close(disk) != ARCHIVE_OK)
+		code = ERROR_IO;
+	if (code == 0 || walk->error->code)
+		return code;
+	return error_errno(walk->error, archive_errno(disk), "%s: %s: cannot be unpacked",
+	                   walk->source->path, name);
+}
+
 /* Pass on a member of a tarball, of any type; unread data is skipped. */
 static int give_member(struct walk *walk, struct archive_entry *entry, struct slice path)
 {
-	static const struct {
-		mode_t type;
-		enum archive_kind kind;
-	} kinds[] = {{AE_IFREG, ARCHIVE_FILE},
-	             {AE_IFDIR, ARCHIVE_DIRECTORY},
-	             {AE_IFLNK, ARCHIVE_SYMLINK}};
 	const struct archive_sink *sink = walk->sink;
-	const char *link = archive_entry_hardlink(entry);
+	const char *link = archive_entry_hardlink(entry), *place = NULL;
 	struct archive_member member = {
 	        .path = path,
-	        .kind = link ? ARCHIVE_HARD_LINK : ARCHIVE_OTHER,
+	        .mode = archive_entry_mode(entry),
+	        .is_hard_link = link != NULL,
 	        .link = link ? link : archive_entry_symlink(entry),
-	        .mode = archive_entry_perm(entry),
-	        .uid = (uid_t)archive_entry_uid(entry),
-	        .gid = (gid_t)archive_entry_gid(entry),
-	        .mtime = {archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)},
 	        .size = (uint64_t)archive_entry_size(entry),
 	        .offset = archive_filter_count(walk->archive) > 1
 	                          ? UINT64_MAX
 	                          : (uint64_t)archive_filter_bytes(walk->archive, 0),
 	};
-	la_ssize_t n = 1;
 	int code;
 
-	for (size_t i = 0; !link && i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (archive_entry_filetype(entry) == kinds[i].type)
-			member.kind = kinds[i].kind;
-	code = sink->member(sink->payload, &member, walk->error);
+	code = sink->member(sink->payload, &member, &place, walk->error);
 	if (code <= 0)
 		return code;
-	while (code > 0 && (n = read_data(walk, walk->bytes, CHUNK)) > 0) {
-		code = sink->data(sink->payload, (struct slice){walk->bytes, (size_t)n},
-		                  walk->error);
-		code = code < 0 || check_expansion(walk) < 0 ? walk->error->code : 1;
-	}
-	if (n < 0 || code < 0)
-		return walk->error->code;
-	return sink->file(sink->payload, path, (struct slice){0}, walk->error);
+	archive_entry_set_mode(entry, member.mode);
+	code = unpack_member(walk, entry, place);
+	path = slice_of(place);
+	return code < 0 ? code : sink->file(sink->payload, path, (struct slice){0}, walk->error);
 }
 
 static int walk_member(struct walk *walk, struct archive_entry *entry)

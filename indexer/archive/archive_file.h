@@ -13,7 +13,6 @@
 
 #include <stdint.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "db/base/error.h"
 #include "db/base/slice.h"
@@ -36,20 +35,11 @@ struct archive_source {
 
 struct archive_member {
 	struct slice path;
-	enum archive_kind {
-		ARCHIVE_OTHER, /* a device, say */
-		ARCHIVE_FILE,
-		ARCHIVE_DIRECTORY,
-		ARCHIVE_SYMLINK,
-		ARCHIVE_HARD_LINK,
-	} kind;
+	mode_t mode; /* as of stat() */
+	bool is_hard_link;
 	const char *link; /* the target of a link */
-	mode_t mode;      /* permissions only */
-	uid_t uid;
-	gid_t gid;
-	struct timespec mtime;
-	uint64_t size;   /* as declared */
-	uint64_t offset; /* of its data, if the archive is not compressed */
+	uint64_t size;    /* as declared */
+	uint64_t offset;  /* of its data, if the archive is not compressed */
 };
 
 /* Callbacks for the files; slices are valid until the callback returns. */
@@ -65,11 +55,12 @@ struct archive_sink {
 	/* Called periodically; true ends the walk with ERROR_IO. */
 	bool (*stop)(void);
 	/*
-	 * For a tarball, instead of wanted(): called for every member. 1: pass the content to
-	 * data(), piece by piece, then call file(); 0: skip; negative ends the walk.
+	 * For a tarball, instead of wanted(): called for every member. 1: create it as @place, with
+	 * member->mode, which can be changed, and as root its owner; then call file() for @place.
+	 * 0: skip; negative ends the walk.
 	 */
-	int (*member)(void *payload, const struct archive_member *member, struct error *error);
-	int (*data)(void *payload, struct slice bytes, struct error *error);
+	int (*member)(void *payload, struct archive_member *member, const char **place,
+	              struct error *error);
 	/* NULL, or called with all packed bytes of the source, each once and in order. */
 	void (*input)(void *payload, struct slice bytes);
 };

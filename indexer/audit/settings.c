@@ -95,7 +95,7 @@ void settings_read_quarantine(struct collect *collect)
 	CLEANUP(cleanup_free) char *directory = NULL;
 	struct worksheet_rows *row;
 
-	collect->no_memory |= layout_quarantine(&directory) < 0;
+	collect->no_memory |= layout_user_state(LAYOUT_QUARANTINE, &directory) < 0;
 	if (directory)
 		quarantine_walk(directory, keep, collect->sheet, &collect->error);
 	row = worksheet_walk(collect->sheet, "may_be_quarantined", NULL);

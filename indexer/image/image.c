@@ -46,17 +46,20 @@ static const char *machine(const char *name)
 	return name;
 }
 
-bool image_platform(const char *platform, char out[64])
+int image_platform(const char *platform, char out[64], struct error *error)
 {
-	struct utsname here;
+	struct utsname here = {0};
 	size_t slashes = 0;
+	int length;
 
-	if (!platform && uname(&here) == 0)
-		return snprintf(out, 64, "linux/%s", machine(here.machine)) < 64;
-	for (const char *at = platform; at && *at; at++)
+	uname(&here);
+	length = snprintf(out, 64, "%s%s", platform ? "" : "linux/",
+	                  platform ? platform : machine(here.machine));
+	for (const char *at = out; *at; at++)
 		slashes += *at == '/';
-	return platform && slashes >= 1 && slashes <= 2 &&
-	       text_is_plain(slice_of(platform), "/._-") && snprintf(out, 64, "%s", platform) < 64;
+	if (length < 64 && slashes >= 1 && slashes <= 2 && text_is_plain(slice_of(out), "/._-"))
+		return 0;
+	return error_set(error, ERROR_INVALID, "--platform %s: expected OS/ARCH[/VARIANT]", out);
 }
 
 /* --- documents --- */
@@ -203,12 +206,15 @@ int image_choose(struct image *image, struct error *error)
 
 /* --- opening --- */
 
-static int list_member(void *payload, const struct archive_member *member, struct error *error)
+static int list_member(void *payload, struct archive_member *member, const char **place,
+                       struct error *error)
 {
 	struct image *image = payload;
 	struct slice name = member->path;
-	bool is_file = member->kind == ARCHIVE_FILE && member->offset <= INT64_MAX;
+	bool is_file =
+	        S_ISREG(member->mode) && !member->is_hard_link && member->offset <= INT64_MAX;
 
+	(void)place;
 	if (++image->members > IMAGE_MEMBERS_MAX)
 		return error_set(error, ERROR_LIMIT, "%s: more than 100,000 members", image->path);
 	if (name.len >= PATH_MAX || slice_of(member->link).len >= PATH_MAX)
@@ -260,9 +266,8 @@ int image_open(const char *path, const char *platform, struct image *out, struct
 	                                faccessat(out->fd, "index.json", F_OK, 0) != 0
 	                      : !S_ISREG(status.st_mode) || !looks_like_tarball(out->fd))
 		return 0;
-	if (!image_platform(platform, out->platform))
-		return error_set(error, ERROR_INVALID, "--platform %s: expected OS/ARCH[/VARIANT]",
-		                 platform);
-	code = worksheet_open(image_script, &out->sheet, error);
+	code = image_platform(platform, out->platform, error);
+	if (code == 0)
+		code = worksheet_open(image_script, &out->sheet, error);
 	return code < 0 ? code : out->is_directory ? 1 : open_tarball(out, error);
 }

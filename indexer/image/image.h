@@ -55,8 +55,8 @@ int image_find(struct image *image, struct slice name, struct image_blob *out, s
 /* The 64 digits of the digest in @name, such as "sha256:HEX" or "HEX.tar"; else null. */
 struct slice image_digest(struct slice name);
 
-/* Normalize @platform (NULL: this machine's) to "linux/amd64"; false if it is invalid. */
-bool image_platform(const char *platform, char out[64]);
+/* Normalize @platform (NULL: this machine's) to "linux/amd64". ERROR_INVALID. */
+int image_platform(const char *platform, char out[64], struct error *error);
 
 extern const char image_script[];
 

@@ -39,6 +39,7 @@
 /* The place of an image's tree, existing or not. */
 struct kept {
 	char *absolute, *directory, *place; /* the image; its trees; the tree for the platform */
+	char *record;                       /* the image's stamp and path, to detect changes */
 	char name[64];                      /* the name of @place in @directory */
 };
 
@@ -47,58 +48,57 @@ static void kept_end(struct kept *kept)
 	free(kept->absolute);
 	free(kept->directory);
 	free(kept->place);
+	free(kept->record);
+}
+
+static char *record_of(const char *image)
+{
+	CLEANUP(cleanup_free) char *index = text_format("%s/index.json", image);
+	struct stat status = {0};
+	struct stamp stamp;
+
+	if (index && stat(index, &status) != 0)
+		stat(image, &status);
+	stamp = stamp_of(&status);
+	return text_format("entrydb-image 2 %lld %lld %lld\n%s\n", (long long)stamp.mtime,
+	                   (long long)stamp.ctime, (long long)stamp.inode, image);
 }
 
 static int kept_find(const char *path, const char *platform, struct kept *out, struct error *error)
 {
-	CLEANUP(coverage_free) struct coverage user = {0};
+	CLEANUP(cleanup_free) char *images = NULL;
+	int code = image_platform(platform, out->name, error);
 
-	if (!image_platform(platform, out->name))
-		return error_set(error, ERROR_INVALID, "--platform %s: expected OS/ARCH[/VARIANT]",
-		                 platform);
+	if (code < 0)
+		return code;
 	for (char *at = out->name; *at; at++)
 		*at = *at == '/' ? '-' : *at;
 	out->absolute = layout_absolute(path);
 	if (!out->absolute)
 		return error_errno(error, errno, "%s", path);
-	if (layout_of_user("/", &user) == 0)
+	if (layout_user_state(LAYOUT_IMAGES, &images) < 0)
+		return error_nomem(error);
+	if (!images)
 		return error_set(error, ERROR_NOTFOUND, "there is no $HOME to keep images in");
-	out->directory = !user.database
-	                         ? NULL
-	                         : text_format("%.*s/images/%016llx",
-	                                       (int)path_directory(slice_of(user.database)).len,
-	                                       user.database,
-	                                       (unsigned long long)hash_stable(
-	                                               out->absolute, strlen(out->absolute)));
+	out->directory =
+	        text_format("%s/%016llx", images,
+	                    (unsigned long long)hash_stable(out->absolute, strlen(out->absolute)));
 	out->place = out->directory ? text_format("%s/%s", out->directory, out->name) : NULL;
-	return out->place ? 0 : error_nomem(error);
+	out->record = record_of(out->absolute);
+	return out->place && out->record ? 0 : error_nomem(error);
 }
 
-/* The stamp and path of the image at @path, malloc'd, to detect changes. */
-static char *record_of(const struct kept *kept, const char *path)
-{
-	CLEANUP(cleanup_free) char *index = text_format("%s/index.json", path);
-	struct stat status = {0};
-	struct stamp stamp;
-
-	if (index && stat(index, &status) != 0)
-		stat(path, &status);
-	stamp = stamp_of(&status);
-	return text_format("entrydb-image 2 %lld %lld %lld\n%s\n", (long long)stamp.mtime,
-	                   (long long)stamp.ctime, (long long)stamp.inode, kept->absolute);
-}
-
-/* Compare it with the stored one: 1: equal; 0: none stored; RECORD_OTHER; or an error. */
-static int find_record(const struct kept *kept, const char *now, struct error *error)
+/* Compare the record with the stored one: 1: equal; 0: none stored; RECORD_OTHER; or an error. */
+static int find_record(const struct kept *kept, struct error *error)
 {
 	CLEANUP(cleanup_free) char *file = text_format("%s/" RECORD, kept->place);
 	CLEANUP(cleanup_free) char *then = NULL;
 	size_t len;
-	int code = !file || !now ? error_nomem(error)
-	                         : small_file_read_trusted(file, RECORD_MAX, TRUST_NO_OTHER, &then,
-	                                                   &len, error);
+	int code = !file ? error_nomem(error)
+	                 : small_file_read_trusted(file, RECORD_MAX, TRUST_NO_OTHER, &then, &len,
+	                                           error);
 
-	return code > 0 && strcmp(then, now) != 0 ? RECORD_OTHER : code;
+	return code > 0 && strcmp(then, kept->record) != 0 ? RECORD_OTHER : code;
 }
 
 /* Open the directory for trees: nobody else can lead the way to it elsewhere. */
@@ -154,37 +154,32 @@ static int make_tree(const struct options *options, struct image *image, const c
 	return code < 0 ? code : 0;
 }
 
-/* Replace the old tree by the new one, atomically if the file system supports it. */
+/* Exchange the new tree with the old one, if the file system supports it. */
 static int put_in_place(int directory, const char *name)
 {
-	if (renameat(directory, NEW, directory, name) == 0)
-		return 0;
-	if (errno != EEXIST && errno != ENOTEMPTY)
-		return -1;
 	if (syscall(SYS_renameat2, directory, NEW, directory, name, RENAME_EXCHANGE) == 0)
-		return unpack_remove(directory, NEW);
+		return 0;
 	return unpack_remove(directory, name) == 0 ? renameat(directory, NEW, directory, name) : -1;
 }
 
 static int keep_tree(const struct options *options, const struct kept *kept, struct image *image,
-                     const char *record, int directory, struct error *error)
+                     int directory, struct error *error)
 {
 	CLEANUP(cleanup_free) char *root = text_format("%s/" NEW "/root", kept->directory);
-	CLEANUP(cleanup_close) int fd = -1;
 	int code;
 
 	if (!root)
 		return error_nomem(error);
-	if (mkdirat(directory, NEW, 0700) != 0 || mkdirat(directory, NEW "/root", 0755) != 0)
+	if (unpack_remove(directory, NEW) != 0 || /* left by a killed run */
+	    mkdirat(directory, NEW, 0700) != 0 || mkdirat(directory, NEW "/root", 0755) != 0)
 		return error_errno(error, errno, "cannot make %s", root);
 	code = make_tree(options, image, root, error);
 	if (code < 0)
 		return code;
-	fd = safe_openat(directory, NEW, O_RDONLY | O_DIRECTORY, 0);
-	if (fd < 0 || small_file_write(fd, RECORD, slice_of(record), 0600) != 0 ||
+	if (small_file_write(directory, NEW "/" RECORD, slice_of(kept->record), 0600) != 0 ||
 	    put_in_place(directory, kept->name) != 0)
 		return error_errno(error, errno, "cannot make %s", kept->place);
-	return 0;
+	return 1;
 }
 
 int image_add(const struct options *options, const char *path, struct error *error)
@@ -192,35 +187,31 @@ int image_add(const struct options *options, const char *path, struct error *err
 	CLEANUP(image_close) struct image image = IMAGE_INIT;
 	CLEANUP(kept_end) struct kept kept = {0};
 	CLEANUP(cleanup_close) int directory = -1;
-	CLEANUP(cleanup_free) char *record = NULL;
 	CLEANUP(error_clear) struct error why = {0};
-	int found = kept_find(path, options->platform, &kept, &why), code;
+	/* Before opening the image, so that later changes are detected. */
+	int found = kept_find(path, options->platform, &kept, &why);
+	int code = image_open(path, options->platform, &image, error);
 
-	if (found == 0) /* before opening it, so that later changes are detected */
-		record = record_of(&kept, path);
-	code = image_open(path, options->platform, &image, error);
 	if (code <= 0)
 		return code;
 	if (options->database)
 		return error_set(error, ERROR_INVALID, "%s: an image goes to no --db", path);
-	code = found < 0 ? error_move(error, &why) : record ? 0 : error_nomem(error);
-	if (code == 0 && find_record(&kept, record, NULL) == 1)
+	if (found < 0)
+		return error_move(error, &why);
+	if (find_record(&kept, NULL) == 1)
 		return 2;
-	if (code == 0)
-		code = open_trees(kept.directory, SAFE_CREATE, &directory, error);
+	code = open_trees(kept.directory, SAFE_CREATE, &directory, error);
 	/* Anyone who can open it can hold the lock. */
 	if (code == 0 && fchmod(directory, S_IRWXU) != 0)
 		code = error_errno(error, errno, "%s", kept.directory);
+	if (code == 0 && flock(directory, LOCK_EX | LOCK_NB) != 0)
+		code = error_set(error, ERROR_BUSY, "%s: another process is adding it", path);
 	if (code < 0)
 		return code;
-	if (flock(directory, LOCK_EX | LOCK_NB) != 0)
-		return error_set(error, ERROR_BUSY, "%s: another process is adding it", path);
-	code = unpack_remove(directory, NEW) == 0 /* left by a killed run */
-	               ? keep_tree(options, &kept, &image, record, directory, error)
-	               : error_errno(error, errno, "cannot remove %s/" NEW, kept.directory);
+	code = keep_tree(options, &kept, &image, directory, error);
 	unpack_remove(directory, NEW);
 	rmdir(kept.directory); /* if it is empty */
-	return code < 0 ? code : 1;
+	return code;
 }
 
 /* --- forget --- */
@@ -265,14 +256,12 @@ static int refuse(const struct options *options, const struct kept *kept, const 
                   struct error *error)
 {
 	CLEANUP(cleanup_free) char *word = text_shell_word(kept->absolute);
-	CLEANUP(cleanup_free)
-	char *platform = options->platform ? text_shell_word(options->platform) : strdup("");
+	const char *platform = options->platform ? options->platform : ""; /* plain */
 
-	if (!word || !platform)
+	if (!word)
 		return error_nomem(error);
 	return error_set(error, ERROR_NOTFOUND, "%s: %s; run: entrydb add %s%s%s%s", kept->absolute,
-	                 why, options->platform ? "--platform " : "", platform,
-	                 *platform ? " " : "", word);
+	                 why, *platform ? "--platform " : "", platform, *platform ? " " : "", word);
 }
 
 /* Check the digests of all layers. */
@@ -291,22 +280,18 @@ int image_enter(struct options *options, bool with_layers, struct error *error)
 	CLEANUP(kept_end) struct kept kept = {0};
 	CLEANUP(cleanup_free) char *root = NULL;
 	const char *image = options->sysroot;
-	CLEANUP(cleanup_free) char *record = NULL;
 	int code = kept_find(image, options->platform, &kept, error);
 
-	if (code == 0 && options->database)
-		code = error_set(error, ERROR_INVALID, "--db: an image has databases of its own");
 	if (code < 0)
 		return code;
-	record = record_of(&kept, image);
-	code = find_record(&kept, record, error);
+	if (options->database)
+		return error_set(error, ERROR_INVALID, "--db: an image has databases of its own");
+	code = find_record(&kept, error);
 	if (code == 0)
 		return refuse(options, &kept, "it was not added for this platform", error);
 	if (code == RECORD_OTHER)
 		return refuse(options, &kept, "it has changed since it was added", error);
-	if (code > 0)
-		code = 0;
-	if (code == 0 && with_layers)
+	if (code > 0 && with_layers)
 		code = check_layers(options, image, error);
 	if (code < 0)
 		return code;

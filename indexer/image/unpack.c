@@ -4,6 +4,7 @@
 #include "indexer/image/unpack.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,9 @@
 #include "indexer/archive/archive_module.h"
 #include "indexer/message.h"
 
-#define STEPS_MAX (UNPACK_DEPTH_MAX + 40) /* nested calls; the kernel follows 40 links */
+#define STEPS_MAX        (256 + 40) /* nested calls: directories, and links as the kernel follows */
+#define WALK_DESCRIPTORS 32
+#define FILE_BY_FD       "/proc/self/fd/%d/%s" /* a directory, and a name in it */
 
 #define WHITEOUT SLICE(".wh.")
 #define OPAQUE   SLICE(".wh..wh..opq")
@@ -34,8 +37,8 @@ struct unpack {
 	uint64_t members, bytes; /* totals of all layers */
 	struct sha256 sha;
 	uint64_t input;
-	int fd;                       /* the file being written */
-	struct archive_member member; /* its attributes */
+	int parent;         /* the directory of the current member; -1 */
+	char *name, *place; /* its name there, and its path by the descriptor; malloc'd */
 };
 
 /* --- whiteouts --- */
@@ -45,50 +48,44 @@ static struct slice key_of(const struct stat *status)
 	return (struct slice){(const char *)&status->st_ino, sizeof(status->st_ino)};
 }
 
-static int note_placed(struct unpack *unpack, int directory, const char *name)
+static int note_placed(struct unpack *unpack, struct error *error)
 {
 	struct stat status;
-	bool failed = fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0;
+	bool failed = false;
 
-	if (!failed)
-		name_map_put(&unpack->placed, arena_copy(&unpack->arena, key_of(&status), &failed),
-		             0, &failed);
-	return failed ? -1 : 0;
+	if (fstatat(unpack->parent, unpack->name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return error_errno(error, errno, "cannot be unpacked");
+	name_map_put(&unpack->placed, arena_copy(&unpack->arena, key_of(&status), &failed), 0,
+	             &failed);
+	return failed ? error_nomem(error) : 0;
+}
+
+static const struct name_map *kept_inodes; /* for nftw(), which passes no payload */
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	bool is_self = strcmp(path + walk->base, ".") == 0;
+
+	(void)type;
+	if (is_self || (kept_inodes && name_map_get(kept_inodes, key_of(status)) != NAME_MAP_NONE))
+		return 0;
+	return remove(path) == 0 || errno == ENOTEMPTY || errno == EEXIST ? 0 : -1;
 }
 
 /*
  * Remove @name recursively, except the members in @kept (or NULL) and the directories above them;
- * "." itself stays. Layers create no directories deeper than UNPACK_DEPTH_MAX.
+ * "." itself stays. Nobody else can write in the tree, and its paths are short: open_directory().
  */
 static int remove_within(int directory, const char *name, const struct name_map *kept)
 {
-	CLEANUP(cleanup_closedir) DIR *opened = NULL;
-	bool is_self = strcmp(name, ".") == 0;
-	struct stat status;
-	const char *child;
-	int left = 0;
+	CLEANUP(cleanup_free) char *path = text_format(FILE_BY_FD, directory, name);
 
-	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? 0 : -1;
-	if (S_ISDIR(status.st_mode)) {
-		CLEANUP(cleanup_close)
-		int fd = safe_openat(directory, name, O_RDONLY | O_DIRECTORY, 0);
-
-		opened = fd < 0 ? NULL : fdopendir(fd);
-		if (!opened)
-			return -1;
-		take_fd(&fd);
-	}
-	while (opened && (left = file_next(opened, &child)) > 0)
-		if (strcmp(child, ".") != 0 && strcmp(child, "..") != 0 &&
-		    remove_within(dirfd(opened), child, kept) != 0)
-			return -1;
-	if (left < 0 || is_self)
-		return left;
-	if (kept && name_map_get(kept, key_of(&status)) != NAME_MAP_NONE)
+	kept_inodes = kept;
+	if (!path)
+		return -1;
+	if (nftw(path, remove_one, WALK_DESCRIPTORS, FTW_DEPTH | FTW_PHYS) == 0)
 		return 0;
-	return unlinkat(directory, name, opened ? AT_REMOVEDIR : 0) == 0 || errno == ENOTEMPTY ? 0
-	                                                                                       : -1;
+	return errno == ENOENT ? 0 : -1;
 }
 
 int unpack_remove(int directory, const char *name)
@@ -96,42 +93,34 @@ int unpack_remove(int directory, const char *name)
 	return remove_within(directory, name, NULL);
 }
 
-static int apply_whiteout(struct unpack *unpack, int directory, const char *name,
-                          struct error *error)
+static int apply_whiteout(struct unpack *unpack, struct error *error)
 {
-	const char *gone = name + WHITEOUT.len;
+	const char *gone = unpack->name + WHITEOUT.len;
 
-	if (slice_equal(slice_of(name), OPAQUE))
+	if (slice_equal(slice_of(unpack->name), OPAQUE))
 		gone = ".";
 	else if (slice_starts(slice_of(gone), WHITEOUT)) /* a special file of AUFS */
 		return 0;
 	else if (!*gone || strcmp(gone, ".") == 0 || strcmp(gone, "..") == 0)
 		return error_set(error, ERROR_FORMAT, "a whiteout of nothing that can be removed");
-	return remove_within(directory, gone, &unpack->placed) == 0
+	return remove_within(unpack->parent, gone, &unpack->placed) == 0
 	               ? 0
 	               : error_errno(error, errno, "cannot be removed");
 }
 
 /* --- directories --- */
 
+/* Longer paths, also through links, could not be removed again. */
 static int open_directory(const struct unpack *unpack, struct slice path)
 {
 	CLEANUP(cleanup_free)
 	char *name = text_format("%s/%.*s", unpack->directory, (int)path.len, path.ptr);
+	CLEANUP(cleanup_close)
+	int fd = name ? file_open(AT_FDCWD, name, O_PATH | O_DIRECTORY) : -1;
+	CLEANUP(cleanup_free) char *real = fd < 0 ? NULL : file_real_path(fd);
 
-	return name ? file_open(AT_FDCWD, name, O_PATH | O_DIRECTORY) : -1;
-}
-
-/* Limit the depth, also through links: deeper directories could not be removed again. */
-static int make_directory(const struct unpack *unpack, int above, const char *name)
-{
-	CLEANUP(cleanup_free) char *real = file_real_path(above);
-	size_t depth = 0;
-
-	for (const char *at = real ? real + strlen(unpack->directory) : NULL; at && *at; at++)
-		depth += *at == '/';
-	if (real && depth < UNPACK_DEPTH_MAX)
-		return mkdirat(above, name, 0755);
+	if (fd < 0 || (real && strlen(real) < strlen(unpack->directory) + UNPACK_PATH_MAX))
+		return take_fd(&fd);
 	errno = ENAMETOOLONG;
 	return -1;
 }
@@ -158,7 +147,7 @@ static int reach_directory(const struct unpack *unpack, struct slice path, int s
 	copy = parent < 0 ? NULL : strndup(name.ptr, name.len);
 	if (!copy)
 		return -1;
-	if (make_directory(unpack, parent, copy) == 0)
+	if (mkdirat(parent, copy, 0755) == 0)
 		return open_directory(unpack, path);
 	len = errno == EEXIST ? readlinkat(parent, copy, link, sizeof(link)) : -1;
 	real = len < 0 ? NULL : file_real_path(parent);
@@ -197,36 +186,27 @@ static int find_place(const struct unpack *unpack, struct slice path, bool make,
 
 /* --- members --- */
 
-/* Permissions of others are kept, for audits. */
-static int finish(int fd, const struct archive_member *member)
+static void end_member(struct unpack *unpack)
 {
-	bool is_directory = member->kind == ARCHIVE_DIRECTORY;
-	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, member->mtime};
-
-	if (geteuid() == 0 && fchown(fd, member->uid, member->gid) != 0)
-		return -1;
-	if (fchmod(fd, (member->mode & (0777 | S_ISVTX)) |
-	                       (is_directory ? S_IRWXU : S_IRUSR | S_IWUSR)) != 0)
-		return -1;
-	return is_directory ? 0 : futimens(fd, times);
+	cleanup_close(&unpack->parent);
+	unpack->parent = -1;
+	free(take(unpack->name));
+	free(take(unpack->place));
 }
 
-static int place_directory(const struct unpack *unpack, int directory, const char *name,
-                           const struct archive_member *member)
+/* Remove what is in the way; an existing directory stays one. */
+static int make_room(const struct unpack *unpack, const struct archive_member *member)
 {
-	CLEANUP(cleanup_close) int fd = -1;
 	struct stat status;
 
-	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode))
-		if (unpack_remove(directory, name) != 0 ||
-		    make_directory(unpack, directory, name) != 0)
-			return -1;
-	fd = safe_openat(directory, name, O_RDONLY | O_DIRECTORY, 0);
-	return fd < 0 ? -1 : finish(fd, member);
+	if (S_ISDIR(member->mode) &&
+	    fstatat(unpack->parent, unpack->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(status.st_mode))
+		return 0;
+	return unpack_remove(unpack->parent, unpack->name);
 }
 
-static int place_hard_link(struct unpack *unpack, int directory, const char *name, const char *link,
-                           struct error *error)
+static int place_hard_link(struct unpack *unpack, const char *link, struct error *error)
 {
 	CLEANUP(cleanup_free) char *target = NULL;
 	CLEANUP(cleanup_close) int of_target = -1;
@@ -234,50 +214,42 @@ static int place_hard_link(struct unpack *unpack, int directory, const char *nam
 
 	if (code == 0 && !target)
 		return error_set(error, ERROR_FORMAT, "a hard link to a directory");
-	if (code == 0 && linkat(of_target, target, directory, name, 0) != 0)
+	if (code == 0 && linkat(of_target, target, unpack->parent, unpack->name, 0) != 0)
 		return error_errno(error, errno, "a hard link to %s", link);
-	return code;
+	return code < 0 ? code : note_placed(unpack, error);
 }
 
-/* 1: the content of the file must follow; 0: done; or an error, without the path. */
-static int place_member(struct unpack *unpack, const struct archive_member *member,
-                        struct error *error)
+/* 1: it must be created as unpack->place; 0: done; or an error, without the path. */
+static int place_member(struct unpack *unpack, struct archive_member *member, struct error *error)
 {
-	CLEANUP(cleanup_free) char *name = NULL;
-	CLEANUP(cleanup_close) int directory = -1;
-	int code, done = 0;
+	mode_t type = member->mode & S_IFMT;
+	int code;
 
-	unpack->bytes += member->kind == ARCHIVE_FILE ? member->size : 0;
+	unpack->bytes += type == S_IFREG ? member->size : 0;
 	if (++unpack->members > ARCHIVE_MEMBERS_MAX || unpack->bytes > ARCHIVE_UNPACKED_MAX)
 		return error_set(error, ERROR_LIMIT,
 		                 "the layers have more than 4,194,304 members or 64 GiB");
-	code = find_place(unpack, member->path, true, &directory, &name, error);
-	if (code < 0 || !name)
+	code = find_place(unpack, member->path, true, &unpack->parent, &unpack->name, error);
+	if (code < 0 || !unpack->name)
 		return code;
-	if (slice_starts(slice_of(name), WHITEOUT))
-		return apply_whiteout(unpack, directory, name, error);
-	if (member->kind == ARCHIVE_DIRECTORY)
-		done = place_directory(unpack, directory, name, member);
-	else
-		done = unpack_remove(directory, name);
-	if (done == 0 && member->kind == ARCHIVE_SYMLINK)
-		done = symlinkat(member->link ? member->link : "", directory, name);
-	if (done == 0 && member->kind == ARCHIVE_HARD_LINK)
-		code = place_hard_link(unpack, directory, name, member->link, error);
-	if (done == 0 && member->kind == ARCHIVE_FILE)
-		unpack->fd = done = safe_openat(directory, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	if (code < 0)
-		return code;
-	if (done >= 0 && member->kind != ARCHIVE_OTHER)
-		done = note_placed(unpack, directory, name);
-	unpack->member = *member;
-	return done < 0 ? error_errno(error, errno, "cannot be unpacked")
-	                : member->kind == ARCHIVE_FILE;
+	if (slice_starts(slice_of(unpack->name), WHITEOUT))
+		return apply_whiteout(unpack, error);
+	if (make_room(unpack, member) != 0)
+		return error_errno(error, errno, "cannot be unpacked");
+	if (member->is_hard_link)
+		return place_hard_link(unpack, member->link, error);
+	/* Permissions of others are kept, for audits. */
+	member->mode &= S_IFMT | 0777 | S_ISVTX;
+	member->mode |= type == S_IFDIR ? S_IRWXU : S_IRUSR | S_IWUSR;
+	unpack->place = text_format(FILE_BY_FD, unpack->parent, unpack->name);
+	return unpack->place ? type == S_IFREG || type == S_IFDIR || type == S_IFLNK
+	                     : error_nomem(error);
 }
 
 /* --- layers --- */
 
-static int take_member(void *payload, const struct archive_member *member, struct error *error)
+static int take_member(void *payload, struct archive_member *member, const char **place,
+                       struct error *error)
 {
 	struct unpack *unpack = payload;
 	struct error own = {0};
@@ -287,33 +259,21 @@ static int take_member(void *payload, const struct archive_member *member, struc
 		error_set(error, code, "%s: %.*s: %s", unpack->image->path, (int)member->path.len,
 		          member->path.ptr, error_text(&own));
 	error_clear(&own);
+	*place = unpack->place;
+	if (code <= 0)
+		end_member(unpack);
 	return code;
 }
 
-static int could_not_write(const struct unpack *unpack, struct error *error)
-{
-	struct slice path = unpack->member.path;
-
-	return error_errno(error, errno, "%s: %.*s: cannot be unpacked", unpack->image->path,
-	                   (int)path.len, path.ptr);
-}
-
-static int take_data(void *payload, struct slice bytes, struct error *error)
+static int member_placed(void *payload, struct slice path, struct slice bytes, struct error *error)
 {
 	struct unpack *unpack = payload;
-
-	return file_write(unpack->fd, bytes.ptr, bytes.len) == 0 ? 0
-	                                                         : could_not_write(unpack, error);
-}
-
-static int end_file(void *payload, struct slice path, struct slice bytes, struct error *error)
-{
-	struct unpack *unpack = payload;
-	CLEANUP(cleanup_close) int fd = take_fd(&unpack->fd);
+	int code = note_placed(unpack, error);
 
 	(void)path;
 	(void)bytes;
-	return finish(fd, &unpack->member) == 0 ? 0 : could_not_write(unpack, error);
+	end_member(unpack);
+	return code;
 }
 
 static void take_input(void *payload, struct slice bytes)
@@ -353,12 +313,8 @@ static int apply_layer(struct unpack *unpack, struct image *image, struct worksh
                        struct error *error)
 {
 	struct slice name = worksheet_text(row, 1), unpacked = worksheet_text(row, 2);
-	const struct archive_sink sink = {unpack,
-	                                  .file = end_file,
-	                                  .stop = interrupted,
-	                                  .member = take_member,
-	                                  .data = take_data,
-	                                  .input = take_input};
+	const struct archive_sink sink = {unpack, .file = member_placed, .stop = interrupted,
+	                                  .member = take_member, .input = take_input};
 	const struct archive_module *module = archive_module_open(error);
 	CLEANUP(error_clear) struct error why = {0};
 	CLEANUP(cleanup_close) int fd = -1;
@@ -380,8 +336,7 @@ static int apply_layer(struct unpack *unpack, struct image *image, struct worksh
 	                                             .offset = blob.offset,
 	                                             .size = blob.size},
 	                    &sink, &why);
-	cleanup_close(&unpack->fd);
-	unpack->fd = -1;
+	end_member(unpack);
 	name_map_free(&unpack->placed);
 	arena_free(&unpack->arena);
 	/* A different digest explains a damaged archive: report it instead. */
@@ -392,7 +347,7 @@ static int apply_layer(struct unpack *unpack, struct image *image, struct worksh
 
 int image_unpack(struct image *image, const char *directory, bool quiet, struct error *error)
 {
-	struct unpack unpack = {.image = image, .directory = directory, .fd = -1};
+	struct unpack unpack = {.image = image, .directory = directory, .parent = -1};
 	struct progress progress = progress_begin(directory ? "unpacking" : "reading", quiet);
 	const struct fact *key = FACTS(fact(image->manifest));
 	struct worksheet_rows *row = worksheet_walk(image->sheet, "layers", key);

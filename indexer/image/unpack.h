@@ -16,7 +16,7 @@
 
 #include "indexer/image/image.h"
 
-#define UNPACK_DEPTH_MAX 256 /* nested directories */
+#define UNPACK_PATH_MAX 3072 /* bytes of a directory's path in the tree */
 
 /*
  * Unpack into the empty @directory; NULL: only read the layers. ERROR_CHANGED: a layer's digest or

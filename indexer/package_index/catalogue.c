@@ -16,7 +16,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/file.h"
-#include "db/base/path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
@@ -33,9 +32,9 @@
 #define NAMES_FILE    ((size_t)16 << 20)   /* bytes of --requirements */
 #define PYTHON        "3.12"               /* without --python */
 #define RUN_MAX       86400                /* seconds; an older run is not resumed */
-#define READING_MIN   100                  /* milliseconds: minimal time between publications */
-#define READING_SHARE 10                   /* that time as a multiple of the last publication's */
-#define READING_MAX   ((uint64_t)64 << 20) /* bytes read, and kept in memory, between them */
+#define PUBLISH_MIN   100                  /* milliseconds: minimal time between publications */
+#define PUBLISH_SHARE 10                   /* that time as a multiple of the last publication's */
+#define PUBLISH_MAX   ((uint64_t)64 << 20) /* bytes read, and kept in memory, between them */
 
 /* --- which projects --- */
 
@@ -124,7 +123,8 @@ static int take_projects(void *payload, const struct transfer_answer *answer, st
 	return code;
 }
 
-/* Collect the projects of the arguments from @first on, of --requirements and of --all. */
+/* Collect the projects of the arguments from @first on and of --requirements; request those of
+ * --all. */
 static int want_all(struct catalogue *all, size_t first, struct error *error)
 {
 	const struct transfer_request request = {
@@ -138,59 +138,43 @@ static int want_all(struct catalogue *all, size_t first, struct error *error)
 		               : want_line(all, slice_of(all->options->arguments[i]), error);
 	if (code == 0 && all->options->requirements)
 		code = want_file(all, all->options->requirements, error);
-	if (code < 0 || !all->options->all)
-		return code;
-	all->until = INT64_MAX;
-	code = all->module->add(all->transfers, &request, error);
-	return code < 0 ? code : all->module->run(all->transfers, &all->until, error);
+	return code < 0 || !all->options->all ? code
+	                                      : all->module->add(all->transfers, &request, error);
 }
 
 /* --- the database --- */
 
 int catalogue_file(const struct options *options, char **out, struct error *error)
 {
-	CLEANUP(coverage_free) struct coverage user = {0};
-
 	if (options->database) {
 		*out = layout_absolute(options->database);
 		return *out ? 0 : error_errno(error, errno, "%s", options->database);
 	}
-	if (layout_of_user("/", &user) == 0)
-		return error_set(error, ERROR_NOTFOUND,
-		                 "there is no $HOME for a database; name one with --db");
-	*out = user.database ? text_format("%.*s/catalogue.db",
-	                                   (int)path_directory(slice_of(user.database)).len,
-	                                   user.database)
-	                     : NULL;
-	return *out ? 0 : error_nomem(error);
+	if (layout_user_state(LAYOUT_CATALOGUE, out) < 0)
+		return error_nomem(error);
+	return *out ? 0
+	            : error_set(error, ERROR_NOTFOUND,
+	                        "there is no $HOME for a database; name one with --db");
 }
 
-/* Open the published database; a damaged one will be replaced. */
-static int open_published(struct catalogue *all, const char *file, struct error *error)
+/* Open the published database, a damaged one will be replaced; find the run to resume. */
+static int open_published(struct catalogue *all, struct error *error)
 {
+	CLEANUP(root_record_free) struct root_record root = {0};
 	struct error why = {0};
-	int code;
+	int code = reader_open(all->database->file, TRUST_NO_OTHER, &all->reader, &why);
 
-	reader_close(take(all->reader));
-	root_record_free(&all->root);
-	all->root = (struct root_record){0};
-	code = reader_open(file, TRUST_NO_OTHER, &all->reader, &why);
 	if (code == 0)
-		code = reader_root(all->reader, slice_of(all->index), &all->root, &why);
+		code = reader_root(all->reader, slice_of(all->index), &root, &why);
+	all->run = nanoseconds_now(CLOCK_REALTIME);
+	if (root.id && !root.settled && all->run - root.stamp.mtime < RUN_MAX * NANOSECONDS)
+		all->run = root.stamp.mtime;
+	all->known_root = root.id;
 	return code < 0 ? error_move_failure(error, &why) : 0;
 }
 
-/* The start of the run to resume, or the current time. */
-static int64_t find_run(const struct catalogue *all)
-{
-	int64_t now = nanoseconds_now(CLOCK_REALTIME), last = all->root.stamp.mtime;
-
-	return all->root.id && !all->root.settled && now - last < RUN_MAX * NANOSECONDS ? last
-	                                                                                : now;
-}
-
 /* An edit_work function. */
-static int publish(struct edit *edit, void *payload, struct error *error)
+static int store(struct edit *edit, void *payload, struct error *error)
 {
 	struct catalogue *all = payload;
 	struct root_record *root = &all->root;
@@ -216,46 +200,58 @@ static int publish(struct edit *edit, void *payload, struct error *error)
 	return code < 0 ? code : writer_put_root(edit->writer, root, error);
 }
 
-/* Alternate reading and publishing, with at most a tenth of the time for publishing. */
-static int read_all(struct catalogue *all, const char *file, struct error *error)
+/* Publish what was read; the next time, so that it takes at most a tenth of the time. */
+static int publish(struct catalogue *all, struct error *error)
 {
-	CLEANUP(databases_free) struct databases databases = {0};
 	CLEANUP(cleanup_free) char *command = text_format("entrydb add --index %s", all->index);
-	CLEANUP(error_clear) struct error failure = {0};
 	struct options options = *all->options;
 	struct edit_result result = {0};
-	bool was_interrupted = false;
-	int64_t pause = READING_MIN, now;
-	size_t published = 0; /* projects */
-	int read = 1, code = databases_add_file(file, !options.database, &databases, error);
+	int64_t began = milliseconds_now(), pause;
+	int code;
 
+	if (!command)
+		return error_nomem(error);
 	options.command = command; /* without a password */
-	if (code == 0 && !command)
-		code = error_nomem(error);
-	if (code == 0)
-		code = open_published(all, file, error);
-	all->run = find_run(all);
-	while (code == 0 && read > 0) {
-		all->until = milliseconds_now() + pause;
-		all->limit = all->totals.decoded + READING_MAX;
-		read = projects_start(all, &failure);
-		if (read == 0)
-			read = all->module->run(all->transfers, &all->until, &failure);
-		was_interrupted = interrupted();
-		if (was_interrupted)
-			interruption_over();
-		all->is_complete = read == 0;
-		if (read > 0 && all->done == published)
-			continue;
-		published = all->done;
-		now = milliseconds_now();
-		code = edit_database(&options, &databases.items[0], publish, all, &result, error);
-		projects_free(all, false);
-		if (code == 0 && read > 0)
-			code = open_published(all, file, error);
-		pause = READING_SHARE * (milliseconds_now() - now);
-		pause = pause > READING_MIN ? pause : READING_MIN;
-	}
+	code = edit_database(&options, all->database, store, all, &result, error);
+	if (code < 0)
+		return code;
+	projects_free(all, false);
+	all->published = all->done;
+	pause = PUBLISH_SHARE * (milliseconds_now() - began);
+	all->until = milliseconds_now() + (pause > PUBLISH_MIN ? pause : PUBLISH_MIN);
+	all->limit = all->totals.decoded + PUBLISH_MAX;
+	return 0;
+}
+
+/* A transfer_next function. */
+static int read_next(void *payload, bool has_room, struct error *error)
+{
+	struct catalogue *all = payload;
+	bool is_due = milliseconds_now() >= all->until || all->totals.decoded > all->limit;
+	int code = 0;
+
+	if (interrupted())
+		return error_set(error, ERROR_IO, "interrupted");
+	if (is_due && all->done > all->published)
+		code = publish(all, error);
+	return code < 0 || !has_room ? code : projects_start_next(all, error);
+}
+
+static int read_all(struct catalogue *all, struct error *error)
+{
+	CLEANUP(error_clear) struct error failure = {0};
+	bool was_interrupted;
+	int code = open_published(all, error), read;
+
+	if (code < 0)
+		return code;
+	read = all->module->run(all->transfers, read_next, all, &failure);
+	was_interrupted = interrupted();
+	if (was_interrupted)
+		interruption_over();
+	all->is_complete = read == 0;
+	if (all->is_complete || all->done > all->published)
+		code = publish(all, error);
 	if (code == 0 && was_interrupted)
 		return error_set(error, ERROR_IO,
 		                 "interrupted after %zu of %zu projects; the same command resumes",
@@ -285,9 +281,9 @@ static int add_index(const struct options *options, const struct transfer_module
 	CLEANUP(cleanup_free) char *clean = module->join(NULL, url);
 	CLEANUP(cleanup_free) char *index = NULL;
 	CLEANUP(cleanup_free) char *file = NULL;
-	CLEANUP(cleanup_free) char *made_for = NULL;
 	const char *python =
 	        options->python && strchr(options->python, '.') ? options->python : PYTHON;
+	CLEANUP(databases_free) struct databases databases = {0};
 	CLEANUP(catalogue_free)
 	struct catalogue all = {
 	        .options = options,
@@ -302,21 +298,19 @@ static int add_index(const struct options *options, const struct transfer_module
 		return error_set(error, ERROR_INVALID,
 		                 "the URL of an index begins with http or https");
 	index = text_format("%s%s", clean, slice_ends(slice_of(clean), SLICE("/")) ? "" : "/");
-	made_for = text_format("%s %s ", python, options->all_versions ? "all" : "newest");
-	if (!index || !made_for)
-		return error_nomem(error);
 	all.index = index;
-	all.made_for = made_for;
-	code = catalogue_file(options, &file, error);
+	code = index ? catalogue_file(options, &file, error) : error_nomem(error);
+	if (code == 0)
+		code = databases_add_file(file, !options->database, &databases, error);
 	if (code == 0)
 		code = worksheet_open(page_script, &all.sheet, error);
 	if (code == 0)
-		code = module->open(settings, index, url, interrupted, &all.totals, &all.transfers,
-		                    error);
+		code = module->open(settings, index, url, &all.totals, &all.transfers, error);
 	if (code == 0)
 		code = want_all(&all, first, error);
+	all.database = databases.items;
 	if (code == 0)
-		code = read_all(&all, file, error);
+		code = read_all(&all, error);
 	progress_erase(&all.progress);
 	if (code < 0)
 		return code;
@@ -333,11 +327,12 @@ static int add_index(const struct options *options, const struct transfer_module
 int catalogue_add(const struct options *options, struct error *error)
 {
 	CLEANUP(settings_free) struct settings settings = {0};
-	CLEANUP(cleanup_free) char *given = NULL;
+	CLEANUP(cleanup_free) char *urls = NULL;
 	const struct transfer_module *module;
+	const char *index, *extras;
 	bool has_url =
 	        options->argument_count > 0 && layout_is_url(slice_of(options->arguments[0]));
-	struct slice rest[2], word;
+	struct slice rest, word;
 	int worst = -1, code;
 
 	if (options->argument_count == has_url && !options->all && !options->requirements)
@@ -348,22 +343,25 @@ int catalogue_add(const struct options *options, struct error *error)
 	if (!module)
 		return ERROR_LOAD;
 	code = settings_read(&settings, error);
-	if (code == 0 && has_url && !(given = options_take_url((char *)options->arguments[0])))
+	if (code < 0)
+		return code;
+	index = settings.values[SETTING_INDEX];
+	extras = settings.values[SETTING_EXTRAS];
+	urls = has_url ? options_take_url((char *)options->arguments[0])
+	               : text_format("%s %s", index ? index : "", extras ? extras : "");
+	if (!urls)
 		return error_nomem(error);
-	rest[0] = slice_of(has_url ? given : settings.values[SETTING_INDEX]);
-	rest[1] = has_url ? (struct slice){0} : slice_of(settings.values[SETTING_EXTRAS]);
-	for (int i = 0; i < 2; i++)
-		while (code >= 0 && (word = unicode_take_word(&rest[i])).len > 0) {
-			CLEANUP(cleanup_free) char *url = strndup(word.ptr, word.len);
+	for (rest = slice_of(urls); code >= 0 && (word = unicode_take_word(&rest)).len > 0;) {
+		CLEANUP(cleanup_free) char *url = strndup(word.ptr, word.len);
 
-			if (!layout_is_url(word)) {
-				note(options, "ignored: an index that is neither http nor https");
-				continue;
-			}
-			code = url ? add_index(options, module, &settings, url, has_url, error)
-			           : error_nomem(error);
-			worst = code > worst ? code : worst;
+		if (!layout_is_url(word)) {
+			note(options, "ignored: an index that is neither http nor https");
+			continue;
 		}
+		code = url ? add_index(options, module, &settings, url, has_url, error)
+		           : error_nomem(error);
+		worst = code > worst ? code : worst;
+	}
 	if (code >= 0 && worst < 0)
 		return error_set(
 		        error, ERROR_NOTFOUND,

@@ -2,7 +2,7 @@
  * choose.c - selects files by their names: versions (PEP 440), tags of wheels (PEP 425), and
  * Requires-Python.
  */
-#include "indexer/package_index/choose.h"
+#include "indexer/package_index/page.h"
 
 #include <stdlib.h>
 
@@ -116,8 +116,8 @@ static bool is_better(const struct page_file *one, const struct page_file *other
 	return order ? order > 0 : one->is_wheel > other->is_wheel;
 }
 
-int choose(const struct choice *choice, struct page *page, struct slice project,
-           struct slice specifiers, struct error *error)
+int page_choose(const struct choice *choice, struct page *page, struct slice project,
+                struct slice specifiers, struct error *error)
 {
 	CLEANUP(name_map_free) struct name_map versions = {0};
 	size_t count = 0;

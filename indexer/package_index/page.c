@@ -11,9 +11,8 @@
 #include "db/base/array.h"
 #include "db/base/path.h"
 
-#define FILES_MAX     ((size_t)4 << 20) /* files on a page */
-#define ATTRIBUTE_MAX 64                /* attributes of an anchor; further ones are ignored */
-#define SPACE         " \t\r\n\f"
+#define FILES_MAX ((size_t)4 << 20) /* files on a page */
+#define SPACE     " \t\r\n\f"
 
 void page_free(struct page *page)
 {
@@ -186,9 +185,7 @@ static int read_html(struct slice body, struct page *page, struct error *error)
 			body = skip_past(slice_between(tag.ptr, body.ptr + body.len), "-->");
 		if (is_called(tag, "script"))
 			body = skip_past(body, "</script");
-		for (size_t i = 0; i < ATTRIBUTE_MAX && is_called(tag, "a") &&
-		                   take_attribute(&body, &name, &value);
-		     i++)
+		while (is_called(tag, "a") && take_attribute(&body, &name, &value))
 			read_attribute(page, name, value, &file, &failed);
 		code = add(page, &file, failed, error);
 	}

@@ -13,33 +13,16 @@
 
 #include <stdlib.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/name_map.h"
-#include "db/base/sha256.h"
 #include "db/base/text.h"
 #include "indexer/archive/sdist.h"
 #include "indexer/package_index/wheel.h"
-#include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/tree/distname.h"
 
-#define PROJECTS_MAX 16                 /* projects read concurrently */
-#define ITEMS_MAX    32                 /* files of a project, concurrently */
-#define PAGE_MAX     ((size_t)32 << 20) /* bytes of a project's page */
-#define ETAG_MAX     256                /* bytes; a longer one is not stored */
-
-/* A file of a project. */
-struct item {
-	struct job *job;
-	const struct page_file *file;
-	struct wheel wheel;
-	const char *url;
-	struct slice etag;              /* of its first part, or null */
-	struct distribution_record row; /* texts in the job's arena */
-	const char *checked;            /* the kind of the compared hash, or NULL */
-	bool is_known;                  /* it is in the database */
-};
+#define PAGE_MAX ((size_t)32 << 20) /* bytes of a project's page */
+#define ETAG_MAX 256                /* bytes; a longer one is not stored */
 
 /* A project being read. */
 struct job {
@@ -47,18 +30,16 @@ struct job {
 	struct job *next; /* in the list of all jobs */
 	struct wanted wanted;
 	struct page page;
-	struct item *items;     /* the files of the page */
-	size_t next_item, left; /* next to start; number of unfinished ones */
-	bool is_starting;
-	struct slice url, etag; /* of the page */
-	char *made_for;         /* the choice and its specifiers; malloc'd */
-	struct name_map names;  /* of the page's files: their indexes */
-	bool is_over;           /* it was read, or failed */
-	bool has_etag;          /* the page's ETag is known from an earlier run */
-	bool is_unsure;         /* a file must be fetched again even if the page is unchanged */
-	struct distribution_record *known; /* rows in the database */
-	size_t known_count, known_room;
-	struct arena arena;
+	struct items shared;
+	struct item *items;       /* the files of the page */
+	size_t left;              /* unfinished ones */
+	struct slice etag;        /* of the page */
+	char *made_for;           /* the choice and its specifiers; malloc'd */
+	struct name_map names;    /* of the page's files: their indexes */
+	bool is_over;             /* it was read, or failed */
+	bool has_etag;            /* the page's ETag is known from an earlier run */
+	bool is_unsure;           /* a file must be fetched again even if the page is unchanged */
+	struct root_record known; /* rows in the database */
 };
 
 static const struct column columns[] = {
@@ -96,13 +77,13 @@ static void complain(struct catalogue *all, struct slice what, struct slice why)
 static void job_free(struct job *job)
 {
 	for (size_t i = 0; job->items && i < job->page.count; i++)
-		wheel_free(&job->items[i].wheel);
+		arena_free(&job->items[i].arena);
 	page_free(&job->page);
 	free(job->items);
-	free(job->known);
+	root_record_free(&job->known);
 	free(job->made_for);
 	name_map_free(&job->names);
-	arena_free(&job->arena);
+	arena_free(&job->shared.arena);
 	free(job);
 }
 
@@ -119,18 +100,15 @@ void projects_free(struct catalogue *all, bool running)
 		}
 }
 
-/* End a job and start the next one. */
-static int end_job(struct job *job, struct error *error)
+static int end_job(struct job *job)
 {
 	job->is_over = true;
-	if (job->all->totals.decoded > job->all->limit)
-		job->all->until = 0;
 	progress_show(&job->all->progress, NULL, ++job->all->done, job->all->count);
-	return projects_start(job->all, error);
+	return 0;
 }
 
 /* @code: ERROR_NOTFOUND if it has no page or no suitable file, which is common in an index. */
-static int fail_job(struct job *job, int code, const char *why, struct error *error)
+static int fail_job(struct job *job, int code, const char *why)
 {
 	const struct distribution_record row = {.name = job->wanted.name, .error = slice_of(why)};
 	bool is_empty = code == ERROR_NOTFOUND && job->wanted.is_listed;
@@ -139,7 +117,7 @@ static int fail_job(struct job *job, int code, const char *why, struct error *er
 	if (!is_empty)
 		complain(job->all, row.name, row.error);
 	put(job->all, &row, NULL, is_empty ? "empty" : "failed");
-	return end_job(job, error);
+	return end_job(job);
 }
 
 static struct item *item_of(const struct job *job, struct slice file)
@@ -151,34 +129,20 @@ static struct item *item_of(const struct job *job, struct slice file)
 
 /* --- known rows of a project --- */
 
-static int add_known(void *payload, struct distribution_record *row)
+static int find_known(struct job *job, struct reader *reader, int64_t root, struct error *error)
 {
-	struct job *job = payload;
-	bool failed = !array_grow(&job->known, job->known_count, sizeof(*row), &job->known_room);
-	struct distribution_record *known = failed ? row : &job->known[job->known_count++];
-
-	*known = *row;
-	known->directory = arena_copy(&job->arena, row->directory, &failed);
-	known->error = arena_copy(&job->arena, row->error, &failed);
-	known->source = arena_copy(&job->arena, row->source, &failed);
-	return failed ? ERROR_NOMEM : 0;
-}
-
-static int find_known(struct job *job, struct reader *reader, struct error *error)
-{
-	int code;
-
-	job->known_count = 0;
-	code = reader ? reader_sources(reader, job->all->root.id, job->wanted.normalized_name,
-	                               add_known, job, error)
+	root_record_free(&job->known);
+	job->known = (struct root_record){0};
+	return reader ? reader_project(reader, root, job->wanted.normalized_name, &job->known,
+	                               error)
 	              : 0;
-	return code == ERROR_NOMEM ? error_nomem(error) : code;
 }
 
 /* The ETag of the page from which the rows were made; null: none, or for another choice. */
 static const char *known_etag(const struct job *job, bool *is_of_run)
 {
-	const char *source = job->known_count > 0 ? job->known[0].source.ptr : NULL;
+	const struct root_record *known = &job->known;
+	const char *source = known->distribution_count ? known->distributions->source.ptr : NULL;
 	size_t made_for = strlen(job->made_for);
 	long long run = 0;
 	int length = 0;
@@ -190,48 +154,41 @@ static const char *known_etag(const struct job *job, bool *is_of_run)
 	return source + length + made_for;
 }
 
-static int put_row(struct writer *writer, struct root_record *root, struct distribution_record *row,
-                   struct error *error)
-{
-	root->distribution_count++;
-	root->broken += !slice_is_null(row->error);
-	row->position = (uint32_t)root->distribution_count;
-	return writer_put_distribution(writer, root, row, error);
-}
-
-static int drop_row(struct writer *writer, struct root_record *root,
-                    const struct distribution_record *row, struct error *error)
-{
-	root->distribution_count--;
-	root->broken -= !slice_is_null(row->error);
-	return writer_drop_distribution(writer, row->id, error);
-}
-
 /* Replace the rows of the project by those of its items. */
 static int store(struct job *job, struct writer *writer, struct error *error)
 {
-	struct catalogue *all = job->all;
+	struct root_record *root = &job->all->root;
 	CLEANUP(cleanup_free)
-	char *text = text_format("%lld %s%s", (long long)all->run, job->made_for, job->etag.ptr);
+	char *text =
+	        text_format("%lld %s%s", (long long)job->all->run, job->made_for, job->etag.ptr);
 	struct slice source = job->is_unsure ? (struct slice){0} : slice_of(text);
-	int code = text ? find_known(job, writer_reader(writer), error) : error_nomem(error);
+	int code =
+	        text ? find_known(job, writer_reader(writer), root->id, error) : error_nomem(error);
 
-	for (size_t i = 0; code == 0 && i < job->known_count; i++) {
-		struct distribution_record *row = &job->known[i];
-		struct item *item = item_of(job, row->directory);
+	for (size_t i = 0; code == 0 && i < job->known.distribution_count; i++) {
+		struct distribution_record *row = &job->known.distributions[i];
+		const struct item *item = item_of(job, row->directory);
 
 		row->source = source;
 		row->settled = true;
-		code = item && item->is_known ? writer_anchor_distribution(writer, row, error)
-		                              : drop_row(writer, &all->root, row, error);
+		if (item && item->is_known) {
+			code = writer_anchor_distribution(writer, row, error);
+			continue;
+		}
+		root->distribution_count--;
+		root->broken -= !slice_is_null(row->error);
+		code = writer_drop_distribution(writer, row->id, error);
 	}
 	for (size_t i = 0; code == 0 && i < job->page.count; i++) {
 		struct distribution_record *row = &job->items[i].row;
 
+		if (job->items[i].is_known)
+			continue;
 		row->source = source;
 		row->settled = true;
-		if (!job->items[i].is_known)
-			code = put_row(writer, &all->root, row, error);
+		row->position = (uint32_t)++root->distribution_count;
+		root->broken += !slice_is_null(row->error);
+		code = writer_put_distribution(writer, root, row, error);
 	}
 	return code;
 }
@@ -246,7 +203,7 @@ int projects_store(struct catalogue *all, struct writer *writer, struct error *e
 	return code;
 }
 
-static int finish_job(struct job *job, struct error *error)
+static int finish_job(struct job *job)
 {
 	struct catalogue *all = job->all;
 
@@ -264,233 +221,33 @@ static int finish_job(struct job *job, struct error *error)
 		    : slice_is_null(row->error) ? "added"
 		                                : "failed");
 	}
-	return end_job(job, error);
+	return end_job(job);
 }
 
-static int start_item(struct item *item, struct error *error);
-
-/* Start items, up to the limit. */
-static int start_items(struct job *job, struct error *error)
+static int item_done(struct item *item)
 {
-	int code = 0;
-
-	if (job->is_starting)
-		return 0;
-	job->is_starting = true;
-	while (code == 0 && job->left < ITEMS_MAX && job->next_item < job->page.count)
-		code = start_item(&job->items[job->next_item++], error);
-	job->is_starting = false;
-	return code < 0 || job->left > 0 ? code : finish_job(job, error);
-}
-
-static int item_done(struct item *item, struct error *error)
-{
-	wheel_free(&item->wheel);
-	item->job->left--;
-	return start_items(item->job, error);
-}
-
-/* Record the reason. With @is_lasting, no new attempt is made until the page changes. */
-static int item_failed(struct item *item, const char *why, bool is_lasting, struct error *error)
-{
-	bool failed = false;
-
-	item->row = (struct distribution_record){
-	        .directory = item->file->name,
-	        .name = item->job->wanted.name,
-	        .normalized_name = item->job->wanted.normalized_name,
-	        .version = item->file->version,
-	        .error = arena_copy(&item->job->arena, slice_of(why), &failed)};
-	item->job->is_unsure |= !is_lasting;
-	return failed ? error_nomem(error) : item_done(item, error);
-}
-
-/* --- wheels --- */
-
-static transfer_done take_piece, take_metadata;
-
-static int ask(struct item *item, const char *url, const char *range, uint64_t limit,
-               transfer_done *done, struct error *error)
-{
-	const struct transfer_request request = {url, NULL, range, limit, done, item};
-	struct catalogue *all = item->job->all;
-
-	return all->module->add(all->transfers, &request, error);
-}
-
-/* Fetch @size bytes from @at; @size 0: the end of a wheel of unknown size. */
-static int ask_piece(struct item *item, uint64_t at, uint64_t size, struct error *error)
-{
-	char range[64];
-
-	if (size > 0)
-		snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
-		         (unsigned long long)(at + size - 1));
-	else
-		snprintf(range, sizeof(range), "-%llu", (unsigned long long)WHEEL_TAIL);
-	return ask(item, item->url, range, size > WHEEL_WHOLE_MAX ? size : WHEEL_WHOLE_MAX,
-	           take_piece, error);
-}
-
-/* Fetch METADATA as a separate file (PEP 658). */
-static int ask_metadata(struct item *item, struct error *error)
-{
-	CLEANUP(cleanup_free) char *url = text_format("%s.metadata", item->url);
-
-	return url ? ask(item, url, NULL, METADATA_MAX, take_metadata, error) : error_nomem(error);
-}
-
-static bool has_hash(struct slice bytes, struct slice sha256)
-{
-	char hex[SHA256_HEX_SIZE + 1];
-
-	sha256_of(bytes.ptr, bytes.len, hex);
-	return slice_equal(slice_of(hex), sha256);
-}
-
-/* The target of an entry point: the modules of a wheel are not read. */
-static const struct target_record not_examined = {.kind = TARGET_UNRESOLVED,
-                                                  .state = TARGET_NOT_EXAMINED};
-
-/* All parts are read: compare with the index. */
-static int keep_wheel(struct item *item, struct error *error)
-{
-	struct job *job = item->job;
-	struct distribution_record *row = &item->row;
-	bool failed = false, has_name = !slice_is_null(row->name);
-	struct slice name = has_name ? distname_normalize_in(&job->arena, row->name, &failed)
-	                             : (struct slice){0};
-
-	if (failed)
-		return error_nomem(error);
-	if (!slice_is_null(item->file->metadata_sha256)) {
-		if (!has_hash(item->wheel.metadata, item->file->metadata_sha256))
-			return item_failed(
-			        item, "its METADATA does not have the hash that the index gives",
-			        true, error);
-		item->checked = item->checked ? item->checked : "metadata";
-	}
-	if (!slice_equal(name, job->wanted.normalized_name))
-		return item_failed(item,
-		                   has_name ? "its METADATA names another project"
-		                            : "its METADATA gives no name",
-		                   true, error);
-	row->directory = item->file->name;
-	row->normalized_name = name;
-	for (size_t i = 0; i < row->entry_point_count; i++)
-		row->entry_points[i].target = &not_examined;
-	return item_done(item, error);
-}
-
-static int read_wheel(struct item *item, struct error *error)
-{
-	CLEANUP(error_clear) struct error why = {0};
-	struct wheel *wheel = &item->wheel;
-	int code = wheel_read(wheel, &item->job->arena, &item->row, &why);
-	struct slice reason = slice_of(error_text(&why)), name = item->file->name;
-
-	if (code == ERROR_NOMEM)
-		return error_nomem(error);
-	if (code < 0 && slice_starts(reason, name) && reason.len > name.len + 2)
-		reason = slice_from(reason, name.len + 2); /* it begins with the name */
-	if (code < 0)
-		return item_failed(item, reason.ptr, true, error);
-	if (code > 0)
-		return keep_wheel(item, error);
-	if (wheel->info.len > 0 && slice_is_null(wheel->metadata) &&
-	    !slice_is_null(item->file->metadata_sha256))
-		return ask_metadata(item, error);
-	return ask_piece(item, wheel->missing_at, wheel->missing_size, error);
-}
-
-static int take_metadata(void *payload, const struct transfer_answer *answer, struct error *error)
-{
-	struct item *item = payload;
-	bool failed = false;
-
-	if (answer->problem)
-		return item_failed(item, answer->problem, false, error);
-	item->wheel.metadata = arena_copy(&item->wheel.arena, answer->body, &failed);
-	return failed ? error_nomem(error) : read_wheel(item, error);
-}
-
-/* The reason why a part is unusable, or NULL. The wheel must not change between parts. */
-static const char *judge_piece(struct item *item, const struct transfer_answer *answer,
-                               bool is_whole)
-{
-	if (answer->is_too_large && answer->status == 200)
-		return "the server knows no ranges, and this file is larger than 4 MiB";
-	if (answer->problem)
-		return answer->problem;
-	if (is_whole && !slice_is_null(item->file->sha256) &&
-	    !has_hash(answer->body, item->file->sha256))
-		return "it does not have the hash that the index gives";
-	if (is_whole)
-		return NULL;
-	if (!answer->has_range)
-		return "the server does not give it";
-	if (item->wheel.size && item->wheel.size != answer->total)
-		return "its size is not the one that was given before";
-	return !slice_is_null(item->etag) && !slice_equal(item->etag, slice_of(answer->etag))
-	               ? "it was replaced while it was read"
-	               : NULL;
-}
-
-static int take_piece(void *payload, const struct transfer_answer *answer, struct error *error)
-{
-	CLEANUP(error_clear) struct error why = {0};
-	struct item *item = payload;
-	bool is_whole =
-	        answer->status == 200 || (answer->has_range && answer->body.len == answer->total);
-	const char *problem = judge_piece(item, answer, is_whole);
-	bool failed = false;
-	int code;
-
-	if (problem)
-		return item_failed(item, problem, !answer->problem || answer->is_too_large, error);
-	if (is_whole && !slice_is_null(item->file->sha256))
-		item->checked = "file";
-	if (slice_is_null(item->etag))
-		item->etag = arena_copy(&item->job->arena, slice_of(answer->etag), &failed);
-	if (failed)
-		return error_nomem(error);
-	item->wheel.size = is_whole ? answer->body.len : answer->total;
-	code = wheel_add(&item->wheel, is_whole ? 0 : answer->first, answer->body, &why);
-	if (code == ERROR_NOMEM)
-		return error_nomem(error);
-	return code < 0 ? item_failed(item, error_text(&why), true, error)
-	                : read_wheel(item, error);
+	arena_free(&item->arena);
+	item->job->is_unsure |= item->is_unsure;
+	return --item->job->left > 0 ? 0 : finish_job(item->job);
 }
 
 /* --- pages --- */
 
-static int start_item(struct item *item, struct error *error)
+/* List the item to be started, unless its row is known. */
+static void begin_item(struct item *item)
 {
 	struct job *job = item->job;
-	const struct page_file *file = item->file;
-	CLEANUP(cleanup_free) char *url = NULL;
-	uint64_t size = file->size > 0 ? (uint64_t)file->size : 0;
-	bool failed = false;
 
-	if (item->is_known) {
-		item->row = (struct distribution_record){.directory = file->name,
-		                                         .name = job->wanted.name,
-		                                         .version = file->version};
-		return 0;
-	}
+	item->row = (struct distribution_record){.directory = item->file->name,
+	                                         .name = job->wanted.name,
+	                                         .normalized_name = job->wanted.normalized_name,
+	                                         .version = item->file->version};
+	item->items = &job->shared;
+	if (item->is_known)
+		return;
+	item->next = job->all->items;
+	job->all->items = item;
 	job->left++;
-	if (!file->is_wheel)
-		return item_failed(item, "a source distribution: " SDIST_NEEDS_BUILD, true, error);
-	url = job->all->module->join(job->url.ptr, file->url.ptr);
-	item->url = arena_copy(&job->arena, slice_of(url), &failed).ptr;
-	if (failed)
-		return error_nomem(error);
-	if (!url)
-		return item_failed(item, "its URL is neither http nor https", true, error);
-	item->wheel.name = file->name.ptr;
-	item->wheel.size = size;
-	return size > WHEEL_TAIL ? ask_piece(item, size - WHEEL_TAIL, WHEEL_TAIL, error)
-	                         : ask_piece(item, 0, size, error);
 }
 
 static int read_page(struct job *job, const struct transfer_answer *answer, struct error *error)
@@ -500,15 +257,15 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 	int code = page_read(all->sheet, answer->type, "file", answer->body, &job->page, error);
 
 	if (code == 0)
-		code = choose(&all->choice, &job->page, job->wanted.normalized_name,
-		              job->wanted.specifiers, error);
+		code = page_choose(&all->choice, &job->page, job->wanted.normalized_name,
+		                   job->wanted.specifiers, error);
 	if (code == 0 && job->page.count == 0)
 		code = error_set(error, ERROR_NOTFOUND, "no file of it is for this Python");
 	if (code < 0)
 		return code;
 	job->items = calloc(job->page.count, sizeof(*job->items));
-	job->url = arena_copy(&job->arena, slice_of(answer->url), &failed);
-	job->etag = arena_copy(&job->arena,
+	job->shared.url = arena_copy(&job->shared.arena, slice_of(answer->url), &failed);
+	job->etag = arena_copy(&job->shared.arena,
 	                       strlen(answer->etag) < ETAG_MAX ? slice_of(answer->etag) : SLICE(""),
 	                       &failed);
 	for (size_t i = 0; job->items && i < job->page.count; i++) {
@@ -518,13 +275,16 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 	}
 	if (!job->items || failed)
 		return error_nomem(error);
-	for (size_t i = 0; i < job->known_count; i++) {
-		struct item *item = item_of(job, job->known[i].directory);
+	for (size_t i = 0; i < job->known.distribution_count; i++) {
+		const struct distribution_record *row = &job->known.distributions[i];
+		struct item *item = item_of(job, row->directory);
 
-		if (item && slice_is_null(job->known[i].error))
+		if (item && slice_is_null(row->error))
 			item->is_known = true;
 	}
-	return 0;
+	for (size_t i = 0; i < job->page.count; i++)
+		begin_item(&job->items[i]);
+	return job->left > 0 ? 0 : finish_job(job);
 }
 
 static int take_page(void *payload, const struct transfer_answer *answer, struct error *error)
@@ -536,17 +296,16 @@ static int take_page(void *payload, const struct transfer_answer *answer, struct
 
 	if (answer->problem)
 		return fail_job(job, answer->status == 404 ? ERROR_NOTFOUND : ERROR_IO,
-		                answer->problem, error);
+		                answer->problem);
 	if (answer->status == 304 && job->has_etag) {
 		job->all->unchanged++;
 		put(job->all, &row, NULL, "unchanged");
-		return end_job(job, error);
+		return end_job(job);
 	}
 	code = read_page(job, answer, &why);
-	if (code < 0)
-		return error_is_failure(code) ? error_move(error, &why)
-		                              : fail_job(job, code, error_text(&why), error);
-	return start_items(job, error);
+	if (code < 0 && !error_is_failure(code))
+		return fail_job(job, code, error_text(&why));
+	return error_move(error, &why);
 }
 
 /* --- projects --- */
@@ -566,31 +325,39 @@ static int start_project(struct catalogue *all, const struct wanted *wanted, str
 		return error_nomem(error);
 	}
 	job->all = all;
+	job->shared = (struct items){.module = all->module,
+	                             .transfers = all->transfers,
+	                             .project = wanted->normalized_name,
+	                             .done = item_done};
 	job->wanted = *wanted;
 	job->next = all->jobs;
 	all->jobs = job;
-	job->made_for = text_format("%s%.*s\n", all->made_for, (int)wanted->specifiers.len,
-	                            wanted->specifiers.len ? wanted->specifiers.ptr : "");
+	job->made_for = text_format(
+	        "%s %s %.*s\n", all->choice.python, all->choice.all_versions ? "all" : "newest",
+	        (int)wanted->specifiers.len, wanted->specifiers.len ? wanted->specifiers.ptr : "");
 	if (!job->made_for)
 		return error_nomem(error);
-	code = find_known(job, all->reader, error);
+	code = find_known(job, all->reader, all->known_root, error);
 	request.etag = known_etag(job, &is_of_run);
 	if (code < 0 || is_of_run) {
 		all->unchanged++;
-		all->done++;
-		job->is_over = true;
-		return code;
+		return code < 0 ? code : end_job(job);
 	}
 	request.etag = request.etag && *request.etag ? request.etag : NULL;
 	job->has_etag = request.etag != NULL;
 	return all->module->add(all->transfers, &request, error);
 }
 
-int projects_start(struct catalogue *all, struct error *error)
+int projects_start_next(struct catalogue *all, struct error *error)
 {
-	int code = 0;
+	struct item *item = all->items;
+	int code;
 
-	while (code == 0 && all->next < all->count && all->next - all->done < PROJECTS_MAX)
-		code = start_project(all, &all->wanted[all->next++], error);
-	return code;
+	if (!item && all->next == all->count)
+		return 0;
+	if (item)
+		all->items = item->next;
+	code = item ? item_start(item, error)
+	            : start_project(all, &all->wanted[all->next++], error);
+	return code < 0 ? code : 1;
 }

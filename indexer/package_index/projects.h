@@ -7,7 +7,7 @@
 #include "db/writer.h"
 #include "indexer/command.h"
 #include "indexer/output.h"
-#include "indexer/package_index/choose.h"
+#include "indexer/package_index/page.h"
 #include "indexer/package_index/transfer.h"
 
 struct wanted {
@@ -22,15 +22,18 @@ struct catalogue {
 	struct transfers *transfers;
 	struct worksheet *sheet; /* parses JSON */
 	struct choice choice;
-	const char *index;       /* its URL */
-	const char *made_for;    /* @choice, as stored in the source of rows */
-	struct reader *reader;   /* of the published database, or NULL */
-	struct root_record root; /* the index's row */
-	int64_t run;             /* start of this run, or of the resumed one */
-	int64_t until;           /* milliseconds: time of the next publication */
-	uint64_t limit;          /* bytes in memory, as totals.decoded, at which it is due */
-	bool is_complete;        /* all requested projects have been read */
-	struct job *jobs;
+	const char *index;               /* its URL */
+	const struct database *database; /* to write */
+	struct reader *reader;           /* of the database before this run, or NULL */
+	int64_t known_root;              /* the index there, or 0 */
+	struct root_record root;         /* the row of the index, as it is written */
+	int64_t run;                     /* start of this run, or of the resumed one */
+	int64_t until;                   /* milliseconds: time of the next publication */
+	uint64_t limit;                  /* bytes read, as totals.decoded, at which it is due */
+	size_t published;                /* projects, as done */
+	bool is_complete;                /* all requested projects have been read */
+	struct job *jobs;                /* being read, or not yet published */
+	struct item *items;              /* their files to start */
 	struct wanted *wanted;
 	size_t count, room, next, done; /* in wanted */
 	struct arena arena;
@@ -44,10 +47,10 @@ struct catalogue {
 struct output projects_output(const struct options *options);
 
 /*
- * Start reading projects, up to the number of concurrent ones; each that ends starts the next while
- * the transfers run. An unreadable project or file is reported and counted; the others continue.
+ * Start reading the next file of a page, or the next project. 1; 0: there is none at present. An
+ * unreadable project or file is reported and counted; the others continue.
  */
-int projects_start(struct catalogue *all, struct error *error);
+int projects_start_next(struct catalogue *all, struct error *error);
 
 /* Write the rows of all projects read so far to the database. */
 int projects_store(struct catalogue *all, struct writer *writer, struct error *error);

@@ -15,6 +15,7 @@
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
+#include "libquery/layout.h"
 
 #define FILE_MAX ((size_t)1 << 20) /* bytes of a pip.conf */
 
@@ -27,40 +28,25 @@ static const struct {
                      {"client-cert", "PIP_CLIENT_CERT"},
                      {"netrc", "NETRC"}};
 
-/* A later file overrides settings of an earlier one, separately for each section. */
-enum section { SECTION_OTHER = -1, SECTION_GLOBAL, SECTION_INSTALL, SECTIONS };
-
-struct reading {
-	char *values[SECTIONS][SETTINGS];
-	bool failed;
-};
-
 void settings_free(struct settings *settings)
 {
 	for (size_t i = 0; i < SETTINGS; i++)
 		free(settings->values[i]);
 }
 
-static void set(struct reading *reading, char **at, const char *before, struct slice value)
+static void set(char **at, const char *before, struct slice value, bool *failed)
 {
 	char *text = text_format("%s%s%.*s", before, *before ? " " : "", (int)value.len, value.ptr);
 
-	reading->failed |= !text;
+	*failed |= !text;
 	free(*at);
 	*at = text;
 }
 
-static enum section section_of(struct slice line)
-{
-	return slice_equal(line, SLICE("[global]"))    ? SECTION_GLOBAL
-	       : slice_equal(line, SLICE("[install]")) ? SECTION_INSTALL
-	                                               : SECTION_OTHER;
-}
-
 /* The place for the value of @key; NULL: unused setting. Like pip, treats '_' as '-'. */
-static char **find(struct reading *reading, enum section section, struct slice key)
+static char **find(char **values, struct slice key)
 {
-	for (size_t i = 0; section != SECTION_OTHER && i < SETTINGS; i++) {
+	for (size_t i = 0; i < SETTINGS; i++) {
 		size_t at = 0;
 
 		while (at < key.len &&
@@ -68,15 +54,15 @@ static char **find(struct reading *reading, enum section section, struct slice k
 		               names[i].key[at])
 			at++;
 		if (at == key.len && !names[i].key[at])
-			return &reading->values[section][i];
+			return &values[i];
 	}
 	return NULL;
 }
 
-/* An indented line continues the previous value. */
-static void read_lines(struct reading *reading, struct slice text)
+/* Read the settings of one section. An indented line continues the previous value. */
+static void read_section(struct slice text, struct slice section, char **values, bool *failed)
 {
-	enum section section = SECTION_OTHER;
+	bool is_inside = false;
 	char **at = NULL;
 
 	while (text.len > 0) {
@@ -89,22 +75,21 @@ static void read_lines(struct reading *reading, struct slice text)
 			mark++;
 		if (isspace((unsigned char)raw.ptr[0])) {
 			if (at)
-				set(reading, at, *at ? *at : "", line);
+				set(at, *at ? *at : "", line, failed);
 			continue;
 		}
 		at = NULL;
 		if (line.ptr[0] == '[')
-			section = section_of(line);
-		else if (mark < line.len)
-			at = find(reading, section, unicode_strip(slice_first(line, mark)));
+			is_inside = slice_equal(line, section);
+		else if (is_inside && mark < line.len)
+			at = find(values, unicode_strip(slice_first(line, mark)));
 		if (at)
-			set(reading, at, "", unicode_strip(slice_from(line, mark + 1)));
+			set(at, "", unicode_strip(slice_from(line, mark + 1)), failed);
 	}
 }
 
-/* Read the file @name in @directory (or NULL or empty), if it exists. */
-static int read_file(struct reading *reading, const char *directory, const char *name,
-                     struct error *error)
+/* Append the file @name in @directory (or NULL or empty), if it exists. */
+static int read_file(FILE *all, const char *directory, const char *name, struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	CLEANUP(cleanup_free) char *text = NULL;
@@ -116,28 +101,25 @@ static int read_file(struct reading *reading, const char *directory, const char 
 	path = text_format("%s%s", directory, name);
 	code = path ? small_file_read_trusted(path, FILE_MAX, geteuid(), &text, &length, error)
 	            : error_nomem(error);
-	if (code > 0)
-		read_lines(reading, (struct slice){text, length});
+	if (code > 0 && fwrite(text, 1, length, all) == length)
+		fputs("\n[]\n", all); /* its last section ends */
 	return code < 0 ? code : 0;
 }
 
-static int read_files(struct reading *reading, struct error *error)
+static int read_files(FILE *all, struct error *error)
 {
-	const char *home = trust_environment("HOME"),
-	           *config = trust_environment("XDG_CONFIG_HOME"),
-	           *only = trust_environment("PIP_CONFIG_FILE"),
+	CLEANUP(cleanup_free) char *user = NULL;
+	int code = layout_user_config("/pip/pip.conf", &user) < 0 ? error_nomem(error) : 0;
+	const char *only = trust_environment("PIP_CONFIG_FILE"),
 	           *system = trust_environment("XDG_CONFIG_DIRS");
-	bool has_config = config && *config;
 	const struct {
 		const char *directory, *name;
 	} files[] = {{"/etc", "/pip.conf"},
-	             {home, "/.pip/pip.conf"},
-	             {has_config ? config : home,
-	              has_config ? "/pip/pip.conf" : "/.config/pip/pip.conf"},
+	             {trust_environment("HOME"), "/.pip/pip.conf"},
+	             {user, ""},
 	             {trust_environment("VIRTUAL_ENV"), "/pip.conf"},
 	             {only, ""}};
 	struct slice rest = slice_of(system && *system ? system : "/etc/xdg");
-	int code = 0;
 
 	if (only && strcmp(only, "/dev/null") == 0)
 		return 0;
@@ -145,10 +127,10 @@ static int read_files(struct reading *reading, struct error *error)
 		struct slice one = slice_take(&rest, ':');
 		CLEANUP(cleanup_free) char *directory = strndup(one.ptr, one.len);
 
-		code = read_file(reading, directory, "/pip/pip.conf", error);
+		code = read_file(all, directory, "/pip/pip.conf", error);
 	}
 	for (size_t i = 0; code == 0 && i < sizeof(files) / sizeof(*files); i++)
-		code = read_file(reading, files[i].directory, files[i].name, error);
+		code = read_file(all, files[i].directory, files[i].name, error);
 	return code;
 }
 
@@ -172,22 +154,27 @@ static int check_files(char **values, struct error *error)
 	return code < 0 ? code : 0;
 }
 
+/* In the order of precedence: a later setting replaces an earlier one. */
 int settings_read(struct settings *out, struct error *error)
 {
-	struct reading reading = {0};
-	int code = read_files(&reading, error);
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t length = 0;
+	FILE *all = open_memstream(&text, &length);
+	int code = all ? read_files(all, error) : error_nomem(error);
+	bool failed = all && !text_close(all, &text);
 
-	for (enum setting i = 0; i < SETTINGS; i++) {
+	if (code == 0 && !failed) {
+		read_section((struct slice){text, length}, SLICE("[global]"), out->values, &failed);
+		read_section((struct slice){text, length}, SLICE("[install]"), out->values,
+		             &failed);
+	}
+	for (size_t i = 0; i < SETTINGS; i++) {
 		const char *variable = trust_environment(names[i].variable);
-		char **install = &reading.values[SECTION_INSTALL][i];
 
 		if (variable && *variable)
-			set(&reading, install, "", slice_of(variable));
-		out->values[i] =
-		        *install ? take(*install) : take(reading.values[SECTION_GLOBAL][i]);
-		free(reading.values[SECTION_GLOBAL][i]);
+			set(&out->values[i], "", slice_of(variable), &failed);
 	}
-	if (code == 0 && reading.failed)
+	if (code == 0 && failed)
 		code = error_nomem(error);
 	return code < 0 ? code : check_files(out->values, error);
 }

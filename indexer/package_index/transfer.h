@@ -31,6 +31,12 @@ struct transfer_answer {
 /* A negative result makes transfer_module.run() end and return it. */
 typedef int transfer_done(void *payload, const struct transfer_answer *answer, struct error *error);
 
+/*
+ * Called periodically; with @has_room, it may add requests. 1: call it again; 0: nothing can be
+ * added at present; a negative result as above.
+ */
+typedef int transfer_next(void *payload, bool has_room, struct error *error);
+
 /* Texts are copied; NULL: omitted. */
 struct transfer_request {
 	const char *url;
@@ -53,16 +59,13 @@ struct transfer_totals {
 struct transfer_module {
 	/* @index: its URL, from join(); @login: the same with user and password. All borrowed. */
 	int (*open)(const struct settings *settings, const char *index, const char *login,
-	            bool (*stopped)(void), struct transfer_totals *totals, struct transfers **out,
-	            struct error *error);
+	            struct transfer_totals *totals, struct transfers **out, struct error *error);
 	/* run() calls the callback once; the callback may add requests. */
 	int (*add)(struct transfers *transfers, const struct transfer_request *request,
 	           struct error *error);
-	/*
-	 * 0: all requests are done; 1: *@until has passed, in milliseconds_now(); callbacks may
-	 * change it. ERROR_IO: interrupted.
-	 */
-	int (*run)(struct transfers *transfers, const int64_t *until, struct error *error);
+	/* Run until all requests are done and @next adds no more. */
+	int (*run)(struct transfers *transfers, transfer_next *next, void *payload,
+	           struct error *error);
 	void (*close)(struct transfers *transfers); /* accepts NULL */
 	/*
 	 * Resolve the URL @relative against @base (or NULL), without fragment, user and password;

@@ -21,6 +21,7 @@
 	"application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "         \
 	"text/html;q=0.01, */*;q=0.001"
 
+#define TRANSFERS_MAX    32 /* with more, none is asked for */
 #define HOST_CONNECTIONS 8L /* connections to one host, over HTTP/1.1 */
 #define CONNECT_SECONDS  15L
 #define IDLE_SECONDS     30L  /* seconds without data */
@@ -52,10 +53,10 @@ struct transfer {
 struct transfers {
 	const char *url, *const *settings; /* of the index; pip's */
 	char *user, *password;
-	bool (*stopped)(void);
 	struct transfer_totals *totals;
 	CURLM *multi;
 	struct transfer *first;
+	size_t count;         /* of these */
 	int64_t paused_until; /* milliseconds; requested by a server */
 	enum place index;
 	bool has_proxy;
@@ -278,6 +279,7 @@ static int transfer_add(struct transfers *transfers, const struct transfer_reque
 	transfer->is_of_index = is_same_origin(request->url, transfers->url);
 	transfer->next = transfers->first;
 	transfers->first = transfer;
+	transfers->count++;
 	return prepare(transfer, request) ? 0 : error_nomem(error);
 }
 
@@ -410,47 +412,45 @@ static int finish(struct transfer *transfer, CURLcode result, struct error *erro
 	while (*at != transfer)
 		at = &(*at)->next;
 	*at = transfer->next;
+	transfer->all->count--;
 	transfer_free(transfer);
 	return code;
 }
 
 /* --- all transfers --- */
 
-static int start(struct transfer *transfer, struct error *error)
-{
-	transfer->length = 0;
-	transfer->problem[0] = '\0';
-	transfer->is_too_large = transfer->is_refused = false;
-	transfer->is_running = true;
-	return curl_multi_add_handle(transfer->all->multi, transfer->easy) == CURLM_OK
-	               ? 0
-	               : error_nomem(error);
-}
-
 /* Start the transfers that are due. */
 static int start_waiting(struct transfers *transfers, struct error *error)
 {
 	int64_t now = milliseconds_now();
-	int code = 0;
 
 	if (now < transfers->paused_until)
 		return 0;
-	for (struct transfer *at = transfers->first; code == 0 && at; at = at->next)
-		if (!at->is_running && now >= at->not_before)
-			code = start(at, error);
-	return code;
+	for (struct transfer *at = transfers->first; at; at = at->next) {
+		if (at->is_running || now < at->not_before)
+			continue;
+		at->length = 0;
+		at->problem[0] = '\0';
+		at->is_too_large = at->is_refused = false;
+		at->is_running = true;
+		if (curl_multi_add_handle(transfers->multi, at->easy) != CURLM_OK)
+			return error_nomem(error);
+	}
+	return 0;
 }
 
-static int transfers_run(struct transfers *transfers, const int64_t *until, struct error *error)
+static int transfers_run(struct transfers *transfers, transfer_next *next, void *payload,
+                         struct error *error)
 {
 	int code = 0, running, left;
 	CURLMsg *message;
 
-	while (code == 0 && transfers->first) {
-		if (transfers->stopped())
-			return error_set(error, ERROR_IO, "interrupted");
-		if (milliseconds_now() >= *until)
-			return 1;
+	while (code == 0) {
+		do
+			code = next(payload, transfers->count < TRANSFERS_MAX, error);
+		while (code > 0);
+		if (code < 0 || !transfers->first)
+			return code;
 		code = start_waiting(transfers, error);
 		curl_multi_perform(transfers->multi, &running);
 		message = curl_multi_info_read(transfers->multi, &left);
@@ -486,8 +486,8 @@ static void transfers_close(struct transfers *transfers)
 }
 
 static int transfers_open(const struct settings *settings, const char *index, const char *login,
-                          bool (*stopped)(void), struct transfer_totals *totals,
-                          struct transfers **out, struct error *error)
+                          struct transfer_totals *totals, struct transfers **out,
+                          struct error *error)
 {
 	static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTPS_PROXY",
 	                                      "all_proxy", "ALL_PROXY"};
@@ -504,7 +504,6 @@ static int transfers_open(const struct settings *settings, const char *index, co
 	curl_url_get(url, CURLUPART_PASSWORD, &transfers->password, CURLU_URLDECODE);
 	transfers->url = index;
 	transfers->settings = (const char *const *)settings->values;
-	transfers->stopped = stopped;
 	transfers->totals = totals;
 	transfers->has_proxy = settings->values[SETTING_PROXY] != NULL;
 	for (size_t i = 0; i < sizeof(proxies) / sizeof(*proxies); i++)

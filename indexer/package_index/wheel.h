@@ -8,11 +8,9 @@
 #ifndef INDEXER_PACKAGE_INDEX_WHEEL_H
 #define INDEXER_PACKAGE_INDEX_WHEEL_H
 
-#include <stdint.h>
-
-#include "db/base/arena.h"
-#include "db/base/error.h"
 #include "db/record.h"
+#include "indexer/package_index/page.h"
+#include "indexer/package_index/transfer.h"
 
 #define WHEEL_TAIL      ((uint64_t)48 << 10) /* bytes of the first part, at the end */
 #define WHEEL_FETCH_MIN ((uint64_t)16 << 10) /* minimal bytes of a further part */
@@ -20,33 +18,47 @@
 #define WHEEL_WHOLE_MAX ((uint64_t)4 << 20)  /* bytes of a wheel whose server lacks ranges */
 #define WHEEL_PIECES    8
 
-struct wheel {
-	const char *name; /* the file name, for messages; borrowed */
-	uint64_t size;    /* bytes of the wheel; 0: not yet known */
-	struct {
+/* A file of a project. */
+struct item {
+	struct job *job;
+	struct item *next; /* in the list of those to start */
+	const struct page_file *file;
+	struct distribution_record row; /* texts in the arena of the page's items */
+	const char *checked;            /* the kind of the compared hash, or NULL */
+	bool is_known;                  /* it is in the database */
+	bool is_unsure;                 /* it failed, but may succeed the next time */
+
+	/* A wheel being read. */
+	struct items *items;
+	const char *url;
+	struct slice etag;      /* of the first part, or null */
+	uint64_t size, fetched; /* bytes of the wheel, 0: not yet known; and of all parts */
+	struct piece {
 		uint64_t at;
-		struct slice bytes; /* in the wheel's arena */
+		struct slice bytes;
 	} pieces[WHEEL_PIECES];
 	size_t piece_count;
 	uint64_t missing_at, missing_size; /* what to fetch next */
 	struct slice info;                 /* X.dist-info; null until the directory is read */
-	struct slice metadata;             /* METADATA; null until it is read or set separately */
-	struct arena arena;
+	struct slice metadata;             /* METADATA; null until it is read */
+	struct arena arena;                /* of the parts */
 };
 
-/* Add fetched bytes, which are copied. ERROR_LIMIT, ERROR_NOMEM. */
-int wheel_add(struct wheel *wheel, uint64_t at, struct slice bytes, struct error *error);
+/* What the files of a page have in common. */
+struct items {
+	const struct transfer_module *module;
+	struct transfers *transfers;
+	struct slice url;     /* of the page */
+	struct slice project; /* its normalized name */
+	struct arena arena;   /* of rows */
+	/* Called once for each; its row is complete. Returns 0 or an error. */
+	int (*done)(struct item *item);
+};
 
 /*
- * Read the entry points and metadata into @out as importlib.metadata would after an installation,
- * with texts in @arena. 1: done; 0: the bytes at missing_at must be added first; or an error.
+ * Start reading a file: its row, with the entry points and metadata that importlib.metadata would
+ * find after an installation, or an error.
  */
-int wheel_read(struct wheel *wheel, struct arena *arena, struct distribution_record *out,
-               struct error *error);
-
-static inline void wheel_free(struct wheel *wheel)
-{
-	arena_free(&wheel->arena); /* may be freed again */
-}
+int item_start(struct item *item, struct error *error);
 
 #endif

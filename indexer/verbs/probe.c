@@ -217,7 +217,7 @@ static int set_aside(const struct probe *probe, struct error *error)
 
 	if (!probe->is_harmful || !object)
 		return 0;
-	if (layout_quarantine(&directory) < 0)
+	if (layout_user_state(LAYOUT_QUARANTINE, &directory) < 0)
 		return error_nomem(error);
 	if (!directory)
 		return 0;

@@ -72,7 +72,7 @@ static int clear_named(const struct options *options, const char *directory, str
 int command_quarantine(const struct options *options, struct error *error)
 {
 	CLEANUP(cleanup_free) char *directory = NULL;
-	int code = layout_quarantine(&directory) < 0 ? error_nomem(error) : 0;
+	int code = layout_user_state(LAYOUT_QUARANTINE, &directory) < 0 ? error_nomem(error) : 0;
 	struct clearing all = {directory, error};
 
 	if (options->argument_count > 0 && !options->clear)

@@ -4,9 +4,6 @@
  *
  * There is no shadowing here: every known version is listed.
  */
-#include <stdlib.h>
-
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/trust.h"
 #include "db/reader.h"
@@ -33,29 +30,10 @@ struct search {
 	bool is_near;                 /* nothing was found: look for near names */
 	struct output output;
 	struct nearest nearest;
-	struct arena arena; /* of offers, and of roots */
+	struct arena arena; /* of offers */
 	bool failed;
 	size_t found;
-	struct slice *roots; /* paths of archives by root id; null: not an archive */
-	size_t root_count, root_room;
 };
-
-static int keep_archive(void *payload, const struct root_record *root)
-{
-	struct search *search = payload;
-
-	if (root->kind != ROOT_ARCHIVE && root->kind != ROOT_ZIP)
-		return 0;
-	while (!search->failed && search->root_count <= (size_t)root->id) {
-		search->failed = !array_grow(&search->roots, search->root_count,
-		                             sizeof(*search->roots), &search->root_room);
-		if (!search->failed)
-			search->roots[search->root_count++] = (struct slice){0};
-	}
-	if (!search->failed)
-		search->roots[root->id] = arena_copy(&search->arena, root->path, &search->failed);
-	return search->failed ? ERROR_NOMEM : 0;
-}
 
 static void put(struct search *search, struct slice root, const struct reader_row *row)
 {
@@ -81,18 +59,21 @@ static void put(struct search *search, struct slice root, const struct reader_ro
 static int walk(struct search *search, struct reader *reader, const char *group, const char *name,
                 struct error *error)
 {
-	struct reader_row row;
 	int code = reader_select(reader, false, slice_of(group), slice_of(name), error);
+	struct root_record root;
+	struct reader_row row;
 
 	while (code == 0 && (code = reader_next(reader, &row, error)) > 0) {
-		struct slice root = (size_t)row.root < search->root_count ? search->roots[row.root]
-		                                                          : (struct slice){0};
 		struct slice offer = group ? row.entry_point.name : row.entry_point.group;
 
-		code = 0;
-		if (!slice_is_null(root) && !search->is_near)
-			put(search, root, &row);
-		else if (!slice_is_null(root) && offer.len <= NEAREST_LEN_MAX)
+		int found = reader_root_of(reader, row.root, &root, error);
+
+		code = found < 0 ? found : 0;
+		if (found <= 0 || (root.kind != ROOT_ARCHIVE && root.kind != ROOT_ZIP))
+			continue;
+		if (!search->is_near)
+			put(search, root.path, &row);
+		else if (offer.len <= NEAREST_LEN_MAX)
 			nearest_offer(&search->nearest,
 			              arena_copy(&search->arena, offer, &search->failed));
 	}
@@ -110,9 +91,6 @@ static int search_file(struct search *search, const char *file, struct error *er
 		error_clear(error);
 		return 0;
 	}
-	search->root_count = 0;
-	if (code == 0)
-		code = reader_roots(reader, keep_archive, search, error);
 	for (size_t i = 0; code == 0 && i < 2 && search->groups[i]; i++)
 		code = walk(search, reader, is_near && !search->name ? NULL : search->groups[i],
 		            is_near ? NULL : search->name, error);
@@ -152,7 +130,6 @@ static void search_free(struct search *search)
 {
 	output_end(&search->output, NULL);
 	arena_free(&search->arena);
-	free(search->roots);
 }
 
 int command_search(const struct options *options, struct error *error)
