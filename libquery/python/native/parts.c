@@ -107,12 +107,12 @@ static bool have_not_changed(PyObject *dicts, unsigned long long since)
 	return at == end;
 }
 
-/* The code or the bases, borrowed. */
+/* The code or the bases, borrowed; NULL if it has neither. */
 static PyObject *pinned(PyObject *owner)
 {
 	if (Py_TYPE(owner) == &PyFunction_Type)
 		return PyFunction_GetCode ? PyFunction_GetCode(owner) : NULL;
-	return PyType_GetSlot((PyTypeObject *)owner, Py_tp_bases);
+	return PyType_Check(owner) ? PyType_GetSlot((PyTypeObject *)owner, Py_tp_bases) : NULL;
 }
 
 bool pin(PyObject *pins, PyObject *owner)
