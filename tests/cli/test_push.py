@@ -548,6 +548,15 @@ class Answers(Fleet):
             for number in itertools.count():
                 peer.sendall(message(b"S", b"n%d\0%s\0" % (number, b"x" * 20000)))
 
+        def between_rows(filling):
+            row = b"D" + (4 + 2 + 3 * 5).to_bytes(4, "big") + b"\0\3" + b"\0\0\0\x012" * 3
+
+            def answer(peer):
+                peer.sendall(HEAD)
+                for number in itertools.count():
+                    peer.sendall(row + b"".join(filling(b"%d-%d" % (number, each)) for each in range(1000)))
+            return answer
+
         def results(peer):
             while True:
                 peer.sendall(message(b"C", b"SELECT 1\0") * 10000)
@@ -559,7 +568,10 @@ class Answers(Fleet):
 
         no_postgres = "it answers as no PostgreSQL does"
         for answer, words in ((results, no_postgres), (lambda peer: peer.sendall(message(b"H", bytes(3))), no_postgres),
-                              (slowly, "no answer within 2 seconds"), (rows, "its answer is longer than 67108864 bytes"), (notices, "its answer does not end"), ((None, notices), "its answer does not end"),
+                              (slowly, "no answer within 2 seconds"), (rows, "its answer does not end"),
+                              (between_rows(lambda _: message(b"A", bytes(4) + b"channel\0" + b"x" * 1000 + b"\0")), "its answer does not end"),
+                              (between_rows(lambda name: message(b"S", name + b"\0" + b"x" * 1000 + b"\0")), "its answer does not end"),
+                              (notices, "its answer does not end"), ((None, notices), "its answer does not end"),
                               ((None, settings), "its answer does not end"), (one_row, "its answer does not end|message contents do not agree with length.*")):
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
             server = Impostor(*answer) if isinstance(answer, tuple) else Impostor(answer)
