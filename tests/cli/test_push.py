@@ -658,8 +658,8 @@ class Failures(Fleet):
     def test_more_than_a_statement_can_hold(self):
         """PostgreSQL takes less than 256 MiB at once: it is said, nothing is sent, and other databases are."""
         self.update()
-        support.change_database(self.database, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) "
-                                "INSERT INTO event (time, action, root, detail, uid) SELECT 1, 'change', '', printf('%.*c', 100000000, 'x'), 0 FROM n")
+        support.change_database(self.database, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6) "
+                                "INSERT INTO event (time, action, root, detail, uid) SELECT 1, 'change', '', printf('%.*c', 60000000, 'x'), 0 FROM n")
         other = f"{self.top}/other"
         add_distribution(f"{other}/{SITE}", "beta")
         self.update(other)
