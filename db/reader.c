@@ -203,7 +203,8 @@ struct reading {
 	struct arena *arena;
 	struct distribution_record *owner, *end; /* the rows' distributions, by id */
 	char *items;
-	size_t count, room;
+	size_t count, room, spent;
+	int64_t last;      /* id; they start at 1 */
 	bool failed;       /* no memory */
 	struct slice name; /* for ?2, or null */
 };
@@ -231,30 +232,47 @@ static bool find_owner(sqlite3_stmt *row, struct reading *reading)
 	return true;
 }
 
-/* False if a required column is missing. */
-static bool read_record(sqlite3_stmt *row, struct reading *reading)
+/* Copy the record's texts; false if there are too many. */
+static bool keep_record(const struct sql *sql, const struct table *table, void *record,
+                        struct reading *reading)
+{
+	if (!sql_affords(sql, row_size(table, record), &reading->spent))
+		return false;
+	row_keep(table, record, reading->arena, &reading->failed);
+	return true;
+}
+
+/*
+ * False if a required column is missing, or the rows are too many, or not sorted: of a table whose
+ * pages are shared, they come again.
+ */
+static bool read_record(const struct sql *sql, sqlite3_stmt *row, struct reading *reading)
 {
 	const struct kind *kind = reading->kind;
 	void *record = reading->items + reading->count * kind->size;
 	int next = 1 + kind->table->count;
 	struct target_record *target;
+	int64_t id = sqlite3_column_int64(row, 0);
 
+	if (id <= reading->last)
+		return false;
+	reading->last = id;
 	if (kind->count && !find_owner(row, reading))
 		return true;
 	reading->count++;
 	memset(record, 0, kind->size);
-	if (!row_read(row, 0, kind->table, record))
+	if (!row_read(row, 0, kind->table, record) ||
+	    !keep_record(sql, kind->table, record, reading))
 		return false;
-	row_keep(kind->table, record, reading->arena, &reading->failed);
 	if (!kind->has_targets || sqlite3_column_type(row, next) == SQLITE_NULL)
 		return true;
 	((struct entry_point_record *)record)->target = target =
 	        arena_calloc(reading->arena, 1, sizeof(*target));
 	reading->failed |= !target;
-	if (!target || !row_read(row, next, &target_table, target))
-		return !target;
-	row_keep(&target_table, target, reading->arena, &reading->failed);
-	return true;
+	if (!target)
+		return true;
+	return row_read(row, next, &target_table, target) &&
+	       keep_record(sql, &target_table, target, reading);
 }
 
 /* Read all rows into the arena; *out is unchanged if there are none. */
@@ -274,7 +292,7 @@ static int read_rows(struct reader *reader, int64_t key, struct reading *reading
 		reading->failed =
 		        !array_grow(&reading->items, reading->count, size, &reading->room);
 		if (!reading->failed)
-			whole = read_record(row, reading);
+			whole = read_record(sql, row, reading);
 		if (reading->failed || sql_check_row(sql, NULL) < 0)
 			return error_nomem(error);
 		if (!whole)
@@ -413,7 +431,8 @@ int reader_project(struct reader *reader, int64_t root, struct slice normalized_
                    struct root_record *out, struct error *error)
 {
 	static const struct kind rows = {
-	        SELECT_FROM(SOURCE_COLUMNS) "distribution WHERE normalized_name = ?2 AND root = ?1",
+	        SELECT_FROM(SOURCE_COLUMNS) "distribution WHERE normalized_name = ?2 AND root = ?1 "
+	                                    "ORDER BY id",
 	        OF_NONE(source_table, distribution_record)};
 	CLEANUP(reading_free)
 	struct reading reading = {.kind = &rows, .arena = &out->arena, .name = normalized_name};
@@ -426,6 +445,17 @@ int reader_project(struct reader *reader, int64_t root, struct slice normalized_
 }
 
 /* --- selections --- */
+
+/* row_next(), with the memory of all rows so far in *spent. */
+static int next_of_many(struct reader *reader, sqlite3_stmt *row, const struct table *table,
+                        void *record, size_t *spent, struct error *error)
+{
+	int code = row_next(&reader->sql, row, table, record, error);
+
+	return code > 0 && !sql_affords(&reader->sql, row_size(table, record), spent)
+	               ? sql_damaged(&reader->sql, error)
+	               : code;
+}
 
 #define SELECT                                                                                     \
 	"SELECT " COLUMNS("e.id",                                                                  \
@@ -458,6 +488,7 @@ int reader_select(struct reader *reader, bool plugins, struct slice group, struc
 	bool by_group = !slice_is_null(group), by_name = !slice_is_null(name);
 
 	reader->selection = sql_get(&reader->sql, texts[plugins][by_group][by_name]);
+	reader->spent = 0;
 	if (by_group)
 		sql_bind(&reader->sql, reader->selection, 1, group);
 	if (by_name)
@@ -467,7 +498,8 @@ int reader_select(struct reader *reader, bool plugins, struct slice group, struc
 
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error)
 {
-	int code = row_next(&reader->sql, reader->selection, &selected_table, row, error);
+	int code = next_of_many(reader, reader->selection, &selected_table, row, &reader->spent,
+	                        error);
 
 	if (code <= 0)
 		return code;
@@ -480,9 +512,10 @@ static int each_row(struct reader *reader, sqlite3_stmt *row, const struct table
                     reader_each *each, void *payload, struct error *error)
 {
 	struct distribution_record record = {0};
+	size_t spent = 0;
 	int code;
 
-	while ((code = row_next(&reader->sql, row, table, &record, error)) > 0 &&
+	while ((code = next_of_many(reader, row, table, &record, &spent, error)) > 0 &&
 	       (code = each(payload, &record)) == 0)
 		;
 	sqlite3_reset(row);
@@ -547,9 +580,10 @@ int reader_events(struct reader *reader,
 {
 	sqlite3_stmt *row = sql_get(&reader->sql, SELECT_EVENTS);
 	struct event_record event;
+	size_t spent = 0;
 	int code;
 
-	while ((code = row_next(&reader->sql, row, &event_table, &event, error)) > 0 &&
+	while ((code = next_of_many(reader, row, &event_table, &event, &spent, error)) > 0 &&
 	       (code = each(payload, &event)) == 0)
 		;
 	sqlite3_reset(row);
@@ -624,6 +658,7 @@ int reader_document(struct reader *reader, FILE *stream, size_t *rows, struct er
 	int most = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1), table = 0, code;
 	const char *between = "";
 	sqlite3_stmt *statement;
+	size_t spent = 0;
 
 	code = sqlite3_create_function_v2(db, "shown", -1,
 	                                  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
@@ -640,7 +675,7 @@ int reader_document(struct reader *reader, FILE *stream, size_t *rows, struct er
 
 		for (; table < sqlite3_column_int(statement, 0); table++, between = "")
 			fputs("],[", stream);
-		if (slice_is_null(row))
+		if (slice_is_null(row) || !sql_affords(&reader->sql, row.len, &spent))
 			return sql_damaged(&reader->sql, error);
 		fputs(between, stream);
 		fwrite(row.ptr, 1, row.len, stream);

@@ -108,7 +108,7 @@ int reader_candidates(struct reader *reader, int64_t root, struct slice normaliz
                       reader_each *each, void *payload, struct error *error);
 
 /*
- * Load the distributions of @root with this normalized name into @out, in no particular order, with
+ * Load the distributions of @root with this normalized name into @out, in order of id, with
  * errors and sources, but without versions and what is below them.
  */
 int reader_project(struct reader *reader, int64_t root, struct slice normalized_name,

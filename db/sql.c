@@ -10,12 +10,16 @@
 #include "db/base/array.h"
 #include "db/base/libc.h"
 
-#define STEPS_PER_BYTE 32      /* VM instructions; a row takes about 30, and 20 bytes */
-#define STEPS_MIN      1000000 /* allowed for any size */
-#define STEPS_MAX      (1 << 30)
-#define STEPS_BETWEEN  100000
-#define ROW_MAX        (256 << 20) /* bytes; the largest row that is written */
-#define ROW_MIN        4096        /* bytes; rows of this size are always accepted */
+#define STEPS_PER_BYTE  8       /* VM instructions; a row takes about 30, and 20 bytes */
+#define STEPS_MIN       1000000 /* allowed for any size */
+#define STEPS_BETWEEN   1000
+#define STEPS_PER_PAGE  16 /* a value may be as long as the file, and share its pages */
+#define MEMORY_PER_BYTE 32 /* bytes of all rows read; see row_size() */
+#define MEMORY_MIN      (1 << 20)
+#define SIZE_COUNTED    (32 << 20) /* bytes; a file's holes cost its owner nothing */
+#define ROW_MAX                                                                                    \
+	(64 << 20)   /* bytes; the largest row that is written, of an entry_points.txt of 16 MiB */
+#define ROW_MIN 4096 /* bytes; rows of this size are always accepted */
 
 /* A cached statement. */
 struct sql_prepared {
@@ -135,20 +139,37 @@ void sql_close(struct sql *sql)
 
 /* --- limits --- */
 
-/* Progress handler, called every STEPS_BETWEEN instructions: non-zero interrupts. */
+/* The pages that statements have used since the last call. */
+static int64_t count_pages(sqlite3 *db)
+{
+	int hits = 0, misses = 0, most;
+
+	sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_HIT, &hits, &most, true);
+	sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_MISS, &misses, &most, true);
+	return (int64_t)hits + misses;
+}
+
+/*
+ * Progress handler, called every STEPS_BETWEEN instructions: non-zero interrupts. At the first call
+ * of a step, earlier statements' pages are among those counted.
+ */
 static int spend(void *payload)
 {
 	struct sql *sql = payload;
+	int64_t pages = count_pages(sql->db), left = (int64_t)sql->left - STEPS_BETWEEN;
 
-	sql->left -= STEPS_BETWEEN;
-	return (sql->allowed && sql->left < 0) || (sql->stopped && sql->stopped());
+	if (sql->left < sql->allowed)
+		left -= pages * STEPS_PER_PAGE;
+	sql->left = left < 0 ? -1 : (int)left;
+	return (sql->allowed && left < 0) || (sql->stopped && sql->stopped());
 }
 
 void sql_limit(struct sql *sql, int64_t size)
 {
-	int bytes = size < STEPS_MAX / STEPS_PER_BYTE ? (int)size : STEPS_MAX / STEPS_PER_BYTE;
+	int bytes = size < SIZE_COUNTED ? (int)size : SIZE_COUNTED;
 
 	sql->allowed = bytes * STEPS_PER_BYTE + STEPS_MIN;
+	sql->memory = (size_t)bytes * MEMORY_PER_BYTE + MEMORY_MIN;
 	sqlite3_progress_handler(sql->db, STEPS_BETWEEN, spend, sql);
 	sqlite3_limit(sql->db, SQLITE_LIMIT_LENGTH,
 	              size > ROW_MAX   ? ROW_MAX

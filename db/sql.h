@@ -51,6 +51,7 @@ struct sql {
 	struct sql_prepared *prepared;
 	size_t count, room;    /* of these */
 	int allowed, left;     /* see sql_limit(); allowed is 0 without a limit */
+	size_t memory;         /* see sql_affords() */
 	bool (*stopped)(void); /* see sql_stop() */
 	int code;              /* SQLite's code of a failure since the last step */
 };
@@ -61,6 +62,7 @@ struct reader {
 	struct stat opened; /* the published file */
 	int fd;
 	sqlite3_stmt *selection;
+	size_t spent; /* for its rows */
 };
 
 /*
@@ -80,6 +82,16 @@ void sql_limit(struct sql *sql, int64_t size);
 
 /* Remove the limit: the file was found sound. */
 void sql_unlimit(struct sql *sql);
+
+/*
+ * Add @bytes to *spent, the memory for the rows of a query. False if a sound file cannot hold so
+ * many rows: they share pages.
+ */
+static inline bool sql_affords(const struct sql *sql, size_t bytes, size_t *spent)
+{
+	*spent += bytes;
+	return !sql->allowed || *spent <= sql->memory;
+}
 
 /* Call @stopped periodically: if it returns true, the running statement ends with ERROR_IO. */
 void sql_stop(struct sql *sql, bool (*stopped)(void));

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#define RECORD_SIZE 256 /* bytes */
+
 /* --- maps --- */
 
 /* How a column is stored in its member. */
@@ -133,6 +135,18 @@ int row_next(struct sql *sql, sqlite3_stmt *row, const struct table *table, void
 	if (code < 0)
 		sqlite3_reset(row);
 	return code;
+}
+
+size_t row_size(const struct table *table, const void *record)
+{
+	size_t size = RECORD_SIZE;
+
+	for (int i = 0; i < table->count; i++)
+		if (table->columns[i].type <= COLUMN_NEEDED)
+			size += ((const struct slice *)(const void *)((const char *)record +
+			                                              table->columns[i].offset))
+			                ->len;
+	return size;
 }
 
 void row_keep(const struct table *table, void *record, struct arena *arena, bool *failed)

@@ -181,6 +181,9 @@ bool row_read(sqlite3_stmt *row, int first, const struct table *table, void *rec
 int row_next(struct sql *sql, sqlite3_stmt *row, const struct table *table, void *record,
              struct error *error);
 
+/* About the bytes that a record takes in memory: its texts, and a constant. */
+size_t row_size(const struct table *table, const void *record);
+
 /* Copy the texts of a record into @arena; sets *failed if out of memory. */
 void row_keep(const struct table *table, void *record, struct arena *arena, bool *failed);
 

@@ -56,6 +56,7 @@ struct path_entry {
 	char *display; /* the prefix of file names in results */
 	bool relative; /* resolved again at each refresh */
 	bool archive;  /* a catalogued archive: never checked against the disk */
+	bool ruled;    /* policy.c knows its environment, which stays the same */
 
 	size_t source;          /* the source of the row, or SOURCE_NONE */
 	unsigned generation;    /* of the sources, when the row was looked up */

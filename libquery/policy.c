@@ -150,29 +150,37 @@ void policy_free(struct policy *policy)
 	*policy = (struct policy){0};
 }
 
-/* Takes ownership of @path and @place (may be NULL). */
+/* Takes ownership of @path and @place (may be NULL). The system's layer, if any, stays last. */
 static int add_layer(struct policy *policy, char *path, char *place, const char *prefix)
 {
+	size_t at = policy->count;
+
 	if (!path ||
 	    !array_grow(&policy->layers, policy->count, sizeof(*policy->layers), &policy->room)) {
 		free(path);
 		free(place);
 		return ERROR_NOMEM;
 	}
-	policy->layers[policy->count++] =
-	        (struct policy_layer){.path = path, .place = place, .prefix = prefix};
+	if (prefix) {
+		policy->layers[at] = policy->layers[at - 1];
+		at--;
+	}
+	policy->layers[at] = (struct policy_layer){.path = path, .place = place, .prefix = prefix};
+	policy->count++;
 	return 0;
 }
 
-/* Add the environment of a path entry, unless it was added. */
-static int add_environment(struct policy *policy, const char *spelled, const char *sysroot)
+/* Add the environment of a path entry, unless it was added, or the path entry does not exist. */
+static int add_environment(struct policy *policy, struct path_entry *entry, const char *sysroot,
+                           struct error *error)
 {
-	CLEANUP(cleanup_free) char *path = layout_absolute(spelled);
+	CLEANUP(cleanup_free) char *path = layout_absolute(entry->spelled);
 	long len = path ? layout_environment(path) : -1;
 	char *place;
 
-	if (!path && errno == ENOMEM)
-		return ERROR_NOMEM;
+	if (!path && errno_is_failure(errno))
+		return error_errno(error, errno, "%s", entry->spelled);
+	entry->ruled = path && !entry->relative;
 	if (len <= 0)
 		return 0;
 	path[len] = '\0';
@@ -180,27 +188,38 @@ static int add_environment(struct policy *policy, const char *spelled, const cha
 		if (policy->layers[i].prefix && strcmp(policy->layers[i].prefix, path) == 0)
 			return 0;
 	place = text_format("%s%s", sysroot, path);
-	return place ? add_layer(policy, layout_policy(sysroot, slice_of(path)), place,
-	                         place + strlen(sysroot))
-	             : ERROR_NOMEM;
+	if (place && add_layer(policy, layout_policy(sysroot, slice_of(path)), place,
+	                       place + strlen(sysroot)) == 0)
+		return 0;
+	entry->ruled = false;
+	return error_nomem(error);
 }
 
-/* Done once: the path entries of a handle do not change. */
-static int list_layers(struct entrydb *db)
+/*
+ * A relative path entry leads elsewhere when the current directory changes, and one with ".." may
+ * not have existed, or not been reachable, before: environments are added at each call.
+ */
+static int list_layers(struct entrydb *db, struct error *error)
 {
 	struct policy *policy = &db->policy;
 	const char *sysroot = db->sysroot ? db->sysroot : "";
 	char *user = NULL;
-	int code = db->sysroot ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
+	int code = 0;
 
-	if (code == 0 && user)
-		code = add_layer(policy, user, NULL, NULL);
+	if (policy->count == 0) {
+		code = db->sysroot ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
+		if (code == 0 && user)
+			code = add_layer(policy, user, NULL, NULL);
+		if (code == 0)
+			code = add_layer(policy, layout_policy(sysroot, SLICE("")), NULL, NULL);
+		if (code < 0) {
+			policy_free(policy);
+			return error_nomem(error);
+		}
+	}
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
-		code = add_environment(policy, db->entries[i].spelled, sysroot);
-	if (code == 0)
-		code = add_layer(policy, layout_policy(sysroot, SLICE("")), NULL, NULL);
-	if (code < 0)
-		policy_free(policy);
+		if (!db->entries[i].ruled)
+			code = add_environment(policy, &db->entries[i], sysroot, error);
 	return code;
 }
 
@@ -251,13 +270,12 @@ int policy_refresh(struct entrydb *db, int64_t age, struct error *error)
 {
 	struct policy *policy = &db->policy;
 	int64_t now = nanoseconds_now(CLOCK_MONOTONIC_COARSE);
-	int code = 0;
+	int code;
 
 	policy->disabled = slice_of(trust_environment(POLICY_DISABLE_VARIABLE));
 	if (policy->last_read && now - policy->last_read < age)
 		return 0;
-	if (policy->count == 0 && list_layers(db) < 0)
-		return error_nomem(error);
+	code = list_layers(db, error);
 	for (size_t i = 0; code == 0 && i < policy->count; i++)
 		code = read_layer(&policy->layers[i], error);
 	policy->last_read = code == 0 ? now : 0;

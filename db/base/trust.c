@@ -6,12 +6,15 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -23,6 +26,26 @@
 #define ACL          "system.posix_acl_access"
 #define ACL_SOME     0x0e /* of an entry's tag: a user, the owning group, a group */
 
+/*
+ * Did the process, when it became an ordinary user, keep capabilities? Those that a user's programs
+ * are given, by a service manager for instance, are ambient.
+ */
+static bool has_kept_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct words[_LINUX_CAPABILITY_U32S_3];
+
+	if (geteuid() == 0)
+		return false;
+	if (syscall(SYS_capget, &header, words) != 0)
+		return true;
+	for (unsigned i = 0; i < 32 * _LINUX_CAPABILITY_U32S_3; i++)
+		if (words[i / 32].permitted >> i % 32 & 1 &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, i, 0, 0) != 1)
+			return true;
+	return false;
+}
+
 bool trust_is_privileged(void)
 {
 	uid_t real, effective, saved;
@@ -32,7 +55,7 @@ bool trust_is_privileged(void)
 	    getresgid(&real_group, &effective_group, &saved_group) != 0)
 		return true;
 	return real != effective || effective != saved || real_group != effective_group ||
-	       effective_group != saved_group;
+	       effective_group != saved_group || has_kept_capabilities();
 }
 
 const char *trust_environment(const char *name)

@@ -3,7 +3,7 @@
  *
  * A file or directory is trusted if it belongs to root, the effective user or an owner that the
  * caller names, and other users cannot write it. A process with more rights than its user (set-uid,
- * set-gid, file capabilities) trusts only root, and no environment variable.
+ * set-gid, capabilities) trusts only root, and no environment variable.
  */
 #ifndef DB_BASE_TRUST_H
 #define DB_BASE_TRUST_H
@@ -33,7 +33,8 @@ static inline void file_fd_path(char path[FILE_FD_PATH_ROOM], int fd)
 
 /*
  * Does the process have more rights than its user, or did it when it was started? Also true after a
- * set-uid program has dropped its effective user but can regain it.
+ * set-uid program has dropped its effective user but can regain it, and for a daemon that has
+ * become an ordinary user with capabilities.
  */
 bool trust_is_privileged(void);
 

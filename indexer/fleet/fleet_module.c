@@ -1,14 +1,15 @@
 /*
  * fleet_module.c - communicates with PostgreSQL. The only file that uses libpq.
  *
- * The server is not trusted: its replies are read row by row, with a size limit.
+ * The server is not trusted: its replies are read row by row, and what it may send is limited,
+ * since libpq keeps notifications and settings between the rows.
  */
 #include "indexer/fleet/fleet_module.h"
 
 #include <libpq-fe.h>
 #include <limits.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +19,12 @@
 #include "db/base/clock.h"
 #include "db/base/text.h"
 
-#define COLUMNS_MAX 8                  /* of a reply */
-#define ANSWER_MAX  ((size_t)64 << 20) /* bytes of all rows; libpq buffers one row */
-#define ROW_ITSELF  64                 /* bytes counted for a row in addition to its columns */
-#define READS_MAX   256                /* from the socket, for one row or for connecting */
-#define ENDLESS     "the fleet's server: its answer does not end"
-#define LOOK_EVERY  200 /* milliseconds; how often signals are checked */
-#define PATIENCE    10  /* times tcp_user_timeout, for a statement and its reply */
+#define COLUMNS_MAX  8          /* of a reply */
+#define READS_MAX    1024       /* from the socket, for connecting or for one reply */
+#define RECEIVED_MAX (16 << 20) /* bytes, on one connection; libpq buffers one message */
+#define ENDLESS      "the fleet's server: its answer does not end"
+#define LOOK_EVERY   200 /* milliseconds; how often signals are checked */
+#define PATIENCE     10  /* times tcp_user_timeout, for a statement and its reply */
 
 struct fleet {
 	PGconn *connection;
@@ -181,6 +181,16 @@ static void begin(struct fleet *fleet, const char *keyword, int unit, int times)
 	           sizeof(silence));
 }
 
+/* Bytes received from the server; 0 if unknown, as on a Unix socket. */
+static uint64_t received(const struct fleet *fleet)
+{
+	struct tcp_info info = {0};
+	socklen_t size = sizeof(info);
+
+	getsockopt(PQsocket(fleet->connection), IPPROTO_TCP, TCP_INFO, &info, &size);
+	return info.tcpi_bytes_received;
+}
+
 /* A malicious server may send endless data, arbitrarily slowly. */
 static int wait_for(struct fleet *fleet, short events, struct error *error)
 {
@@ -193,7 +203,7 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 			return error_set(error, ERROR_IO,
 			                 "the fleet's server: no answer within %lld seconds",
 			                 (long long)fleet->patience / 1000);
-		if (fleet->reads == 0)
+		if (fleet->reads == 0 || received(fleet) > RECEIVED_MAX)
 			return error_set(error, ERROR_LIMIT, ENDLESS);
 		ready = poll(&socket, 1, LOOK_EVERY);
 	}
@@ -288,38 +298,28 @@ static void cleanup_result(PGresult **result)
 	PQclear(*result);
 }
 
-/* Process the only row of @result, adding its size to *@bytes. */
-static int give_row(const PGresult *result, fleet_row *each, void *payload, size_t *bytes,
-                    struct error *error)
+/* Process the only row of @result. */
+static int give_row(const PGresult *result, fleet_row *each, void *payload)
 {
 	int count = PQnfields(result) < COLUMNS_MAX ? PQnfields(result) : COLUMNS_MAX;
 	struct slice columns[COLUMNS_MAX] = {0};
 
-	*bytes += ROW_ITSELF;
-	for (int i = 0; i < count; i++) {
-		*bytes += (size_t)PQgetlength(result, 0, i);
+	for (int i = 0; i < count; i++)
 		if (!PQgetisnull(result, 0, i))
 			columns[i] = (struct slice){PQgetvalue(result, 0, i),
 			                            (size_t)PQgetlength(result, 0, i)};
-	}
-	if (*bytes > ANSWER_MAX)
-		return error_set(error, ERROR_LIMIT,
-		                 "the fleet's server: its answer is longer than %zu bytes",
-		                 ANSWER_MAX);
 	return each ? each(payload, columns, count) : 0;
 }
 
 /* Process rows up to the final result, which may be an error. */
 static int read_answer(struct fleet *fleet, fleet_row *each, void *payload, struct error *error)
 {
-	size_t bytes = 0;
 	bool ended = false;
 	int code = 0, waited;
 
 	for (;;) {
 		CLEANUP(cleanup_result) PGresult *result = NULL;
 
-		fleet->reads = READS_MAX;
 		waited = wait_for_result(fleet, error);
 		if (waited < 0)
 			return waited;
@@ -330,7 +330,7 @@ static int read_answer(struct fleet *fleet, fleet_row *each, void *payload, stru
 			return error_set(error, ERROR_LIMIT, ENDLESS);
 		ended = PQresultStatus(result) != PGRES_SINGLE_TUPLE;
 		if (!ended)
-			code = give_row(result, each, payload, &bytes, error);
+			code = give_row(result, each, payload);
 		else if (PQresultStatus(result) != PGRES_TUPLES_OK)
 			code = failed(fleet, code_of(result), error);
 		if (code < 0 && !ended)

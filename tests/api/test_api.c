@@ -549,9 +549,11 @@ static void test_relative_indexed(void **state)
 	        sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL, NULL, NULL, 0};
 	static const char *const path[] = {"lib/python3.12/site-packages"};
 	struct site *site = *state;
+	void *symbol;
 
 	site_distribution(site, SITE_PACKAGES, "a-1.dist-info", "a", "1", "[g]\na = 1\n");
 	site_distribution(site, OLD, "a-2.dist-info", "a", "2", "[g]\na = 2\n");
+	site_write(site, "old/etc/entrydb/policy.conf", "[g]\na = disable\n");
 	site_run(site, "update", site_path(site, "venv"), site_path(site, "old"), NULL);
 	assert_int_equal(entrydb_open(path, 1, &trusting, &site->db, &site->error), 0);
 	assert_int_equal(chdir(site_path(site, "venv")), 0);
@@ -560,6 +562,9 @@ static void test_relative_indexed(void **state)
 	assert_int_equal(chdir(site_path(site, "old")), 0);
 	assert_string_equal(site_select(site, "g", NULL), "a=2@a-2.dist-info");
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
+	assert_int_equal(
+	        entrydb_load(site->db, entrydb_set_get(site->set, 0), &symbol, &site->error),
+	        ENTRYDB_EDISABLED);
 }
 
 static void test_removed_directory(void **state)

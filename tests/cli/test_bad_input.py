@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import resource
 import shutil
 import socket
 import sqlite3
@@ -331,6 +332,42 @@ class DamagedDatabases(BadTest):
         self.run_program("list", "--db", file, status=COULD_NOT)
         self.assertIn("set aside", self.update(self.prefix, "--db", file).err)
         self.assertTrue(os.path.exists(f"{file}.damaged"))
+
+    def share_pages(self, name):
+        """Append four pages to a table or an index, each a hundred times the parent of the next one; in a file with a hole."""
+        [[root]] = query(self.database, f"SELECT rootpage FROM sqlite_schema WHERE name = '{name}'")
+        [[last]] = query(self.database, "SELECT max(id) FROM entry_point WHERE group_name = 'other'")
+        data = support.read_bytes(self.database)
+        size = int.from_bytes(data[16:18], "big")
+        pages = [data[at:at + size] for at in range(0, len(data), size)]
+        is_index, is_leaf = pages[root - 1][0] in (2, 10), pages[root - 1][0] in (10, 13)
+        child = len(pages) + 1 if is_leaf else int.from_bytes(pages[root - 1][8:12], "big")
+        key = b"\x14\x04\x17\x13\x06otherzzz" + last.to_bytes(8, "big") if is_index else b"\xbf" + 8 * b"\xff"
+        for _ in range(4):
+            pages.append(pages[root - 1])  # below it, the leaf; replaced by the next one
+            cell = child.to_bytes(4, "big") + key
+            pointers = b"".join((size - (at + 1) * len(cell)).to_bytes(2, "big") for at in range(100))
+            head = bytes([2 if is_index else 5, 0, 0, 0, 100]) + pointers[-2:] + b"\0" + child.to_bytes(4, "big") + pointers
+            pages.append(head + bytes(size - len(head) - 100 * len(cell)) + 100 * cell)
+            child = len(pages)
+        pages[root - 1] = pages.pop()
+        pages[0] = pages[0][:28] + (4 * MEGABYTE // size).to_bytes(4, "big") + pages[0][32:]
+        write(self.database, b"".join(pages))
+        os.truncate(self.database, 4 * MEGABYTE)
+
+    def test_shared_pages(self):
+        """A few pages can stand for millions of rows: these are not read into memory."""
+        good = support.read_bytes(self.database)
+        for name in ("entry_point_name", "distribution", "entry_point"):  # the tables are read when the directory has changed
+            with self.subTest(name):
+                write(self.database, good)
+                self.share_pages(name)
+                before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+                reply = self.list("other", status=DONE)
+                self.assertEqual(len(reply.names), len(os.listdir(self.site)) - 1)
+                if not support.build_type_is_sanitized():
+                    self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, max(before + 1, 400 << 10))
+                add_distribution(self.site, f"after_{name}", text="[other]\ny = m:f\n")
 
     def test_table_missing(self):
         change_database(self.database, "DROP TABLE target")

@@ -548,6 +548,15 @@ class Answers(Fleet):
             for number in itertools.count():
                 peer.sendall(message(b"S", b"n%d\0%s\0" % (number, b"x" * 20000)))
 
+        def between_rows(filling):
+            row = b"D" + (4 + 2 + 3 * 5).to_bytes(4, "big") + b"\0\3" + b"\0\0\0\x012" * 3
+
+            def answer(peer):
+                peer.sendall(HEAD)
+                for number in itertools.count():
+                    peer.sendall(row + b"".join(filling(b"%d-%d" % (number, each)) for each in range(1000)))
+            return answer
+
         def results(peer):
             while True:
                 peer.sendall(message(b"C", b"SELECT 1\0") * 10000)
@@ -559,7 +568,10 @@ class Answers(Fleet):
 
         no_postgres = "it answers as no PostgreSQL does"
         for answer, words in ((results, no_postgres), (lambda peer: peer.sendall(message(b"H", bytes(3))), no_postgres),
-                              (slowly, "no answer within 2 seconds"), (rows, "its answer is longer than 67108864 bytes"), (notices, "its answer does not end"), ((None, notices), "its answer does not end"),
+                              (slowly, "no answer within 2 seconds"), (rows, "its answer does not end"),
+                              (between_rows(lambda _: message(b"A", bytes(4) + b"channel\0" + b"x" * 1000 + b"\0")), "its answer does not end"),
+                              (between_rows(lambda name: message(b"S", name + b"\0" + b"x" * 1000 + b"\0")), "its answer does not end"),
+                              (notices, "its answer does not end"), ((None, notices), "its answer does not end"),
                               ((None, settings), "its answer does not end"), (one_row, "its answer does not end|message contents do not agree with length.*")):
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
             server = Impostor(*answer) if isinstance(answer, tuple) else Impostor(answer)
@@ -646,8 +658,8 @@ class Failures(Fleet):
     def test_more_than_a_statement_can_hold(self):
         """PostgreSQL takes less than 256 MiB at once: it is said, nothing is sent, and other databases are."""
         self.update()
-        support.change_database(self.database, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) "
-                                "INSERT INTO event (time, action, root, detail, uid) SELECT 1, 'change', '', printf('%.*c', 100000000, 'x'), 0 FROM n")
+        support.change_database(self.database, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6) "
+                                "INSERT INTO event (time, action, root, detail, uid) SELECT 1, 'change', '', printf('%.*c', 60000000, 'x'), 0 FROM n")
         other = f"{self.top}/other"
         add_distribution(f"{other}/{SITE}", "beta")
         self.update(other)

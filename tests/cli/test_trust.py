@@ -971,7 +971,10 @@ class Loading(TrustTest):
         write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
         os.chmod(self.top, 0o755)
         uid, gid = self.other.uid, self.other.gid
-        for first, loads in ((f"os.setresgid({gid}, {gid}, {gid}); os.setresuid({uid}, {uid}, {uid})", True),
+        drop = f"os.setresgid({gid}, {gid}, {gid}); os.setresuid({uid}, {uid}, {uid})"
+        ambient = [shutil.which("setpriv"), f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--inh-caps=+net_raw", "--ambient-caps=+net_raw"]
+        for first, loads in ((drop, True), (f"ctypes.CDLL(None).prctl(8, 1); {drop}", False),  # PR_SET_KEEPCAPS
+                             (f"os.getuid() or os.execv({ambient[0]!r}, [*{ambient}, *sys.orig_argv])", True),
                              (f"os.setresgid({gid}, {gid}, {gid}); os.setresuid({uid}, {uid}, 0)", False),
                              (f"os.setresuid({uid}, 0, 0)", False)):
             self.other.own(self.prefix)

@@ -25,7 +25,9 @@ class PolicyFaults(failing.EachKind, unittest.TestCase):
         self.site = f"{self.top}/venv/{support.SITE}"
         self.file = f"{self.home}/.config/entrydb/policy.conf"
         os.makedirs(os.path.dirname(self.file))
-        support.add_distribution(self.site, "thing", text="[g]\nbad = m:f\ngood = m:f\n")
+        support.add_distribution(self.site, "thing", text="[g]\nbad = m:f\ngood = m:f\n[h]\nbad = m:f\ngood = m:f\n")
+        os.makedirs(f"{self.top}/venv/etc/entrydb")
+        support.write(f"{self.top}/venv/etc/entrydb/policy.conf", "[h]\nbad = disable\n")
         self.env = support.environment(self.home)
         self.preload = failing.build_preload(self.top)
         print(f"seed {SEED}", file=sys.stderr)
@@ -72,6 +74,7 @@ class PolicyFaults(failing.EachKind, unittest.TestCase):
     def sweep(self, kind):
         self.check_each(kind, ["disable", "--user", "g/more"], self.check_writing)
         self.check_each(kind, ["list", "--allowed", "--path", self.site, "g"], self.check_asking)
+        self.check_each(kind, ["list", "--allowed", "--path", f"{self.top}/venv/lib/../{support.SITE}", "h"], self.check_asking)
         self.check_each(kind, ["run", "--print", "--path", self.site, "--group", "g", "bad"], self.check_running)
 
 
