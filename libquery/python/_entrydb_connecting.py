@@ -29,7 +29,7 @@ HINTS = "__annotate__" if sys.version_info >= (3, 14) else "__annotations__"
 
 
 class Connecting:
-    """Answers the queries of a metadata module; own: the module's own functions, by attribute of this object.
+    """Answers the queries of a metadata module; own: its own functions, which have the original code.
     Once it is connected, further attributes hide the methods of these names."""
 
     connected = False
@@ -38,8 +38,10 @@ class Connecting:
 
     def __init__(self, module, functions):
         self.home, self.module = part("_entrydb_replacement"), module
-        put_new(module, functions)
-        self.own = {what: own for what, (*_, own) in functions.items()}
+        self.own = {what: type(put_new)(code, vars(module), function.__name__, function.__defaults__)
+                    for what, (function, _, code) in functions.items()}
+        self.replaced = {what: (*functions[what][:2], own) for what, own in self.own.items()}
+        put_new(module, self.replaced)
         self.refresh_at_exit(behind)
         replacements[module.__name__] = self
 
@@ -52,11 +54,11 @@ class Connecting:
         return many >= worth or may_have_rules() \
             or many >= WORTH_FAR_AWAY and perf_counter() - began > FAR_AWAY
 
-    def entry_points(self, params):
-        """Return the answer of entry_points(**params). Python's own function reads every distribution
-        through the replaced property, for which is_reading_worth_it() then returns False."""
+    def entry_points(self, /, **params):
+        """Python's own function reads every distribution through the replaced property, for which
+        is_reading_worth_it() then returns False."""
         if self.is_worth_it(self.home.worth, self.read) and self.connect():
-            return self.entry_points(params)
+            return self.entry_points(**params)
         self.asking = _thread.get_ident()
         try:
             return self.own["entry_points"](**params)
@@ -154,14 +156,14 @@ def submodule(name):
         return sys.modules[full]
 
 
-def put_new(module, functions):
+def put_new(module, replaced):
     """Skip the search for abstract attributes that some versions make at each creation of a
     distribution: PathDistribution has none."""
     kind = module.PathDistribution
     checking = getattr(module, "DeprecatedNonAbstract", None)
     own = checking and vars(checking).get("__new__")
     own = getattr(own, "__func__", None)
-    if getattr(own, "__globals__", None) is not vars(module) or "__new__" in vars(kind):
+    if getattr(own, "__globals__", None) is not vars(module):
         return
     inspect = sys.modules.get("inspect")  # the original; a program may replace the module's
 
@@ -173,8 +175,14 @@ def put_new(module, functions):
     for name in "__module__", "__name__", "__qualname__", "__doc__", HINTS:
         setattr(__new__, name, getattr(own, name))
     __new__.__wrapped__ = kind.__init__  # the signature of the class
-    kind.__new__ = staticmethod(__new__)
-    functions["__new__"] = __new__, __new__.__code__, own
+    if "__new__" not in vars(kind):
+        kind.__new__ = staticmethod(__new__)
+    if is_ours(kind.__new__):  # or that of another thread
+        replaced["__new__"] = kind.__new__, kind.__new__.__code__, own
+
+
+def is_ours(function):
+    return getattr(function, "__globals__", None) is globals()
 
 
 def count_distributions(most):
@@ -285,12 +293,11 @@ def stop(home):
             if getattr(loader, "__name__", "") == "entrydb_loader":
                 loaders[at] = suffix, external.SourceFileLoader
     for module, functions in home.replacements.values():
-        for what, (function, ours, own) in functions.items():
-            if what == "__new__":
-                if getattr(module.PathDistribution, what) is function:
-                    del module.PathDistribution.__new__
-            elif function.__code__ is ours:
-                function.__code__ = own.__code__
+        for function, ours, code in functions.values():
+            if function.__code__ is ours:
+                function.__code__ = code
+        if is_ours(module.PathDistribution.__new__):
+            del module.PathDistribution.__new__
     home.replacements.clear()
 
 

@@ -14,7 +14,7 @@ _entrydb = None              # a global of the metadata module: a Connecting, fr
 
 
 def entry_points(**params):
-    return _entrydb.entry_points(params)
+    return _entrydb.entry_points(**params)
 
 
 def distribution(distribution_name):
@@ -37,7 +37,7 @@ def version_of(self):
 # Replace the code of functions of a module. Raises on an unknown kind of module.
 def replace_in(module):
     names, parts = vars(module), vars(module.Distribution)
-    functions = {}  # name above -> (the function, its code from now on, a function with the original code)
+    functions = {}  # name above -> (the function, its code from now on, its original code)
     for own, ours in (names["entry_points"], entry_points), (names["distribution"], distribution), \
             (parts["entry_points"].fget, entry_points_of), (parts["name"].fget, name_of), \
             (parts["version"].fget, version_of):
@@ -48,7 +48,7 @@ def replace_in(module):
         if own.__globals__ is not names or code.co_freevars or code.co_varnames[0] != our_code.co_varnames[0] \
                 or (code.co_argcount, code.co_kwonlyargcount) != (our_code.co_argcount, 0):
             raise TypeError
-        functions[ours.__name__] = own, our_code, type(own)(code, names, own.__name__, own.__defaults__)
+        functions[ours.__name__] = own, our_code, code
     replacements[module.__name__] = found = module, functions
     names["_entrydb"] = first = type(sys)("_entrydb")
     first.__getattr__ = begin.__get__(found)
@@ -59,18 +59,13 @@ def replace_in(module):
 # Return what answers the first query of a module. If that cannot be created now, its own function.
 def begin(found, what):
     module, functions = found
-    own = functions.get(what)
-    if not own:
+    if what not in functions:
         raise AttributeError(what)
     try:
         module._entrydb = part("_entrydb_connecting").Connecting(module, functions)
         return getattr(module._entrydb, what)
     except Exception:  # half uninstalled, or being loaded by another thread
-        return call.__get__(own[2]) if what == "entry_points" else own[2]
-
-
-def call(function, params):
-    return function(**params)
+        return type(begin)(functions[what][2], vars(module))
 
 
 # Replaces the method exec_module() of a loader until a metadata module is loaded, then replaces its

@@ -75,10 +75,9 @@ class Face:
     @contextlib.contextmanager
     def without_entrydb(self):
         """Restore importlib.metadata's own functions."""
-        replaced = [each for _, functions in self.replacements.values()
-                    for name, each in functions.items() if name != "__new__"]
+        replaced = [each for _, functions in self.replacements.values() for each in functions.values()]
         for function, _, own in replaced:
-            function.__code__ = own.__code__
+            function.__code__ = own
         try:
             yield
         finally:

@@ -29,7 +29,7 @@ import importlib.metadata as metadata
 # Of walks over distributions: Python's own property, asked at the same moment.
 WALKING = """
             import shutil, subprocess, time
-            own = FUNCTIONS["entry_points_of"][2]
+            own = original("entry_points_of")
             begins, _accelerated.WALK_BEGINS = _accelerated.WALK_BEGINS, 4  # here are few
             files = []
             sys.addaudithook(lambda event, arguments: files.append(str(arguments[0]))
@@ -386,8 +386,7 @@ class BehaviourTest(ScriptTest):
             entrydb.accelerate()
             import importlib.metadata as metadata
             got = [each.name for each in metadata.entry_points(group="demo")]
-            own = sys.modules["_entrydb_replacement"].replacements["importlib.metadata"][1]["entry_points"][2]
-            expected = [each.name for each in own(group="demo")]
+            expected = [each.name for each in metadata._entrydb.own["entry_points"](group="demo")]
             assert got == expected and len(got) == 12, (got, expected)
             '''
             import textwrap
@@ -528,7 +527,7 @@ class BehaviourTest(ScriptTest):
             os.chmod(f"{SITE}/d3-1.0.dist-info/entry_points.txt", 0o600)
             os.chmod(f"{SITE}/d4-1.0.dist-info", 0o700)
             update()
-            own_property = FUNCTIONS["entry_points_of"][2]
+            own_property = original("entry_points_of")
 
             def walk():
                 for _ in range(3):
@@ -554,7 +553,7 @@ class BehaviourTest(ScriptTest):
     def test_on_and_off(self):
         self.each_python("""
             function, getter, path = metadata.entry_points, metadata.Distribution.entry_points.fget, sys.path[:]
-            code, own = function.__code__, _own_function.__code__
+            code, own, own_getter = function.__code__, _own_function.__code__, original("entry_points_of").__code__
             entrydb.accelerate()
             assert metadata.entry_points is function and function.__code__ is code and sys.path == path
             import _entrydb_site as site
@@ -563,8 +562,7 @@ class BehaviourTest(ScriptTest):
             entrydb.decelerate()
             entrydb.decelerate()
             assert metadata.entry_points is function and function.__code__ is own
-            assert metadata.Distribution.entry_points.fget is getter
-            assert getter.__code__ is FUNCTIONS["entry_points_of"][2].__code__
+            assert metadata.Distribution.entry_points.fget is getter and getter.__code__ is own_getter
             assert (".py", site.entrydb_loader) not in sys.path_importer_cache[site.LIBRARY]._loaders
             assert "entrydb_loader" not in str([getattr(each, "_loaders", 0) for each in sys.path_importer_cache.values()])
             assert len(list(function(group="demo"))) == 12
@@ -923,10 +921,9 @@ class BehaviourTest(ScriptTest):
             for _ in range(2):
                 entrydb.accelerate()
                 import importlib.metadata as metadata
-                own = sys.modules["_entrydb_replacement"].replacements["importlib.metadata"][1]["entry_points"][2]
                 for _ in range(3):
                     found = tuple(metadata.entry_points(group="demo"))
-                    assert found and found == tuple(own(group="demo"))
+                    assert found and found == tuple(metadata._entrydb.own["entry_points"](group="demo"))
                 assert "_entrydb._accelerated" not in sys.modules
                 entrydb.decelerate()
             """, prelude="")
@@ -1318,7 +1315,7 @@ class BehaviourTest(ScriptTest):
                 import importlib_metadata
                 function = importlib_metadata.entry_points
                 replaced = sys.modules["_entrydb_replacement"].replacements.get("importlib_metadata")
-                own = replaced[1]["entry_points"][2] if replaced else function
+                own = original("entry_points", importlib_metadata) if replaced else function
                 for ask in {"group": "demo"}, {"group": "demo", "name": "d1"}, {"name": "d2"}:
                     assert plain(function(**ask)) == plain(own(**ask))
                     got, mine = metadata.entry_points(**ask), _own_function(**ask)

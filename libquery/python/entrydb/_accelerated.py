@@ -57,7 +57,7 @@ def obey_rules(replacement):
     own = replacement.own
     vars(replacement).update(own)
     replacement.entry_points_of = lambda distribution: obey_all(own["entry_points_of"](distribution))
-    replacement.entry_points = lambda params: obey_all(own["entry_points"](**params))
+    replacement.entry_points = lambda **params: obey_all(own["entry_points"](**params))
     replacement.connected = True
     return True
 
@@ -85,7 +85,7 @@ class Answer:
         self.module, self.own = replacement.module, replacement.own
         self.caller = None
 
-    def entry_points(self, params):
+    def entry_points(self, /, **params):
         found = self.find(params)
         return obey(self.own["entry_points"](**params)) if found is None else found
 

@@ -14,6 +14,8 @@ import os
 import sys
 from operator import attrgetter
 
+from _entrydb_connecting import replacements
+
 from . import _native
 from ._databases import Kept, finders, is_standard_finder, item
 
@@ -206,10 +208,9 @@ def of(module):
 
 
 def _replaced(module):
-    """Return the functions whose code entrydb has replaced, as replace_in() of _entrydb_replacement does."""
-    replacing = sys.modules.get("_entrydb_replacement")
-    known, functions = replacing and replacing.replacements.get(module.__name__) or (None, {})
-    return functions if known is module else {}
+    """Return what entrydb has replaced: a name -> (function, its code, the original function)."""
+    found = item(replacements, module.__name__)
+    return found.replaced if found and found.module is module else {}
 
 
 def maker():

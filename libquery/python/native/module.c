@@ -16,8 +16,9 @@ PyDoc_STRVAR(
         "Return (digest, naming, same, names) of a metadata module: the digest of its functions\n"
         "for entry points, or 0 if a part of it, or of its means to read the disk, is foreign;\n"
         "the digest of its functions that find a distribution by name, or 0; a function that\n"
-        "returns False after a change; and a copy of its namespace. replaced: a dict of\n"
-        "(function, its code, the original function) of those that entrydb has replaced.");
+        "returns False after a change; and a copy of its namespace. replaced: a dict\n"
+        "from a name (for a function of the module, its own) to (function, its code, the original\n"
+        "function), of those that entrydb has replaced.");
 
 PyDoc_STRVAR(
         walker_doc,
