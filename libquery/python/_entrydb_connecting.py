@@ -133,6 +133,13 @@ class Connecting:
             atexit.register(refresh, find, posix.getpid())
 
 
+def of(module):
+    """Return the Connecting of a module; None if its functions have not been replaced."""
+    getattr(getattr(module, "_entrydb", None), "entry_points", None)  # the first time creates it
+    found = getattr(module, "_entrydb", None)
+    return found if type(found) is Connecting else None
+
+
 def submodule(name):
     """Return a submodule of the package beside this file, independently of the current import system.
     Neither another module called entrydb (in a script's directory, for instance) nor the package's own

@@ -22,9 +22,10 @@ def accelerate():
         site.start()  # which judges the variable of the process; else the program has set it
     rest = site.part("_entrydb_replacement")
     rest.worth = 0  # load entrydb with the first query
-    for found in tuple(rest.replacements.values()):
-        rest.begin(found, "entry_points")
-        getattr(found[0]._entrydb, "connect", bool)()
+    for module, _ in tuple(rest.replacements.values()):
+        found = site.part("_entrydb_connecting").of(module)
+        if found:
+            found.connect()
 
 
 def decelerate():

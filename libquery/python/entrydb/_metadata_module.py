@@ -14,7 +14,7 @@ import os
 import sys
 from operator import attrgetter
 
-from _entrydb_connecting import replacements
+import _entrydb_connecting
 
 from . import _native
 from ._databases import Kept, finders, is_standard_finder, item
@@ -209,8 +209,8 @@ def of(module):
 
 def _replaced(module):
     """Return what entrydb has replaced: a name -> (function, its code, the original function)."""
-    found = item(replacements, module.__name__)
-    return found.replaced if found and found.module is module else {}
+    found = _entrydb_connecting.of(module)
+    return found.replaced if found else {}
 
 
 def maker():
