@@ -150,7 +150,9 @@ static int look_at(const struct work *work, const char *name, char **line, bool 
 
 	*line = code > 0 ? line_of(name, (struct slice){bytes, length}) : NULL;
 	*is_ours = *line && work->old_list && strstr(work->old_list, *line);
-	return code > 0 && !*line ? error_nomem(work->error) : code;
+	if (code > 0)
+		code = *line ? 0 : error_nomem(work->error);
+	return code;
 }
 
 static int write_file(const struct work *work, const char *name, const char *content, mode_t mode)
@@ -235,8 +237,8 @@ static int settle_gone(struct work *work, struct slice name)
 	if (name_map_get(&work->seen, plugin) != NAME_MAP_NONE)
 		return 0;
 	code = file ? look_at(work, file, &line, &is_ours) : error_nomem(work->error);
-	if (code <= 0 || !is_ours)
-		return code < 0 ? code : 0;
+	if (code < 0 || !is_ours)
+		return code;
 	work->result->removed++;
 	return unlinkat(work->fd, file, 0) == 0
 	               ? 0

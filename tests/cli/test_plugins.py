@@ -466,11 +466,18 @@ class Export(PluginTest):
             self.assertEqual(os.path.exists(self.manifest) and os.stat(self.manifest).st_mode & 0o777, expected or False)
 
     def test_hook_removes_manifest_of_refused_plugin(self):
-        self.run_program("export", "adbc", self.prefix, status=DONE)
-        os.chmod(f"{self.site}/pkg/libadbc_driver_outer.so", 0o777)
-        self.install("icd", {"icd/libtowel.so": fixture("kind_opencl.so")})
-        reply = self.run_program("update", "--hook", "pip", self.prefix, status=DONE)
-        self.assertEqual((reply.err, os.listdir(self.drivers)), ("", [".entrydb"]))
+        """And no other, whichever comes first."""
+        icds, objects = f"{self.prefix}/etc/OpenCL/vendors", {name: f"{self.site}/{name}/lib{name}.so" for name in ("coat", "towel")}
+        for name in objects:
+            self.install(name, {f"{name}/lib{name}.so": fixture("kind_opencl.so")})
+        for refused, kept in (objects, reversed(objects)):
+            self.run_program("export", "opencl", self.prefix, status=DONE)
+            self.assertEqual(sorted(os.listdir(icds)), [".entrydb", "coat.icd", "towel.icd"])
+            os.chmod(objects[refused], 0o777)
+            self.install(f"beside-{kept}", {})
+            reply = self.run_program("update", "--hook", "pip", self.prefix, status=DONE)
+            self.assertEqual((reply.err, sorted(os.listdir(icds))), ("", [".entrydb", f"{kept}.icd"]))
+            os.chmod(objects[refused], 0o755)
 
     @needs_root
     def test_plugin_of_another_user(self):
