@@ -248,7 +248,7 @@ static int settle_gone(struct work *work, struct slice name)
 static int settle_all(struct work *work)
 {
 	const struct options only = {.database = work->database->file,
-	                             .sysroot = work->database->sysroot};
+	                             .sysroot = work->options->sysroot};
 	CLEANUP(question_free) struct question found = {0};
 	struct slice rest = slice_of(work->old_list);
 	int code = select_by(&only, entrydb_plugins, work->host->kind, NULL, &found, work->error);

@@ -191,7 +191,7 @@ static int list_layers(struct entrydb *db)
 	struct policy *policy = &db->policy;
 	const char *sysroot = db->sysroot ? db->sysroot : "";
 	char *user = NULL;
-	int code = db->sysroot ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
+	int code = db->is_impersonal ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
 
 	if (code == 0 && user)
 		code = add_layer(policy, user, NULL, NULL);

@@ -533,6 +533,16 @@ class Export(PluginTest):
         self.run_program("enable", "--prefix", self.prefix, "adbc/outer", status=DONE)
         self.run_program("export", "adbc", self.prefix, status=DONE)
         self.assertTrue(self.read())
+        self.run_program("disable", "--user", "adbc/outer", status=DONE)
+        self.check_refused("is disabled")
+
+    def test_hooks_ignore_the_user_s_policy(self):
+        """The hooks of a system's package managers, with --root /: a file of the user who called sudo, for instance."""
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        self.run_program("disable", "--user", "adbc/outer", status=DONE)
+        self.install("icd", {"icd/libtowel.so": fixture("kind_opencl.so")})
+        self.run_program("update", "--hook", "dpkg", "--root", "/", self.prefix, status=DONE)
+        self.assertTrue(self.read())
 
     def test_usage(self):
         self.assertIn("expected adbc or opencl", self.run_program("export", "odbc", status=USAGE).err)
