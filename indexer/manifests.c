@@ -46,6 +46,7 @@ struct work {
 	const struct manifests_host *host;
 	char *directory;
 	int fd;
+	bool lasts;           /* the directory is below no sticky one */
 	char *old_list;       /* lines of a hash, a space, a name; others are ignored */
 	FILE *list;           /* the new one */
 	struct name_map seen; /* the names of current plugins */
@@ -206,7 +207,7 @@ static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_poi
 	struct error own = {0};
 	bool failed = file == NULL;
 	mode_t mode = 0644;
-	int code = load_check(db, plugin, &object, &own);
+	int code = load_check(db, plugin, work->lasts, &object, &own);
 
 	if (code < 0 && !error_is_failure(code) && !work->options->hook)
 		message("no manifest for '%s': %s", name, error_text(&own));
@@ -328,6 +329,7 @@ int manifests_write(const struct options *options, const struct database *databa
 	if (code == 0)
 		code = read_file(&work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &work.old_list,
 		                 &length);
+	work.lasts = safe_believe_place(work.directory, database->sysroot, true, NULL) == 0;
 	return code < 0 || (code == 0 && !begin) ? code : settle_and_list(&work);
 }
 

@@ -527,6 +527,25 @@ class Export(PluginTest):
         self.run_program("disable", "--root", top, "adbc/outer", status=DONE)
         self.assertIn("is disabled", self.run_program(*words, status=DONE).err)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_what_others_can_create_later(self):
+        """A manifest is used in any directory, and when what was in a sticky directory may be gone."""
+        top, icd = self.top, f"{self.prefix}/etc/OpenCL/vendors/towel.icd"
+        os.makedirs(f"{top}/sticky/lib")
+        os.chmod(f"{top}/sticky", 0o1777)
+        self.install("icd", {"icd/libtowel.so": b""})
+        for run_path, reason in (("/none", ""), ("/sticky/lib", f"others can create files in {top}/sticky"), ("$ORIGIN", ""), ("", "relative"),
+                                 ("/none", ""), ("sub", "relative"), ("/none", ""), (None, f"others can create files in {top}/sticky")):
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", f"{self.site}/icd/libtowel.so",
+                            "-Wl,--enable-new-dtags", f"-Wl,-rpath,/none:{run_path or ''}" if run_path is not None else "-s"],
+                           input=b"int clGetExtensionFunctionAddress(void) { return 1; }", check=True)
+            if run_path is None:
+                os.rename(f"{self.site}/icd", f"{top}/sticky/icd")
+                os.symlink("/sticky/icd", f"{self.site}/icd")
+            reply = self.run_program("export", "opencl", "--root", top, self.prefix[len(top):], status=DONE)
+            self.assertEqual(os.path.exists(icd), not reason, (run_path, reply.err))
+            self.assertIn(reason, reply.err)
+
     def test_disabled_plugin(self):
         self.run_program("disable", "--prefix", self.prefix, "adbc/outer", status=DONE)
         self.check_refused("is disabled")
