@@ -388,6 +388,15 @@ static int expand_argument(const struct options *options, const char *argument, 
 	return code;
 }
 
+/* Machines have several users: a place of another one does not stop the rest. */
+static int leave_alone(const char *path, struct databases *out, struct error *error)
+{
+	message("%s is left alone: %s", path, error_text(error));
+	error_clear(error);
+	out->left_alone++;
+	return 0;
+}
+
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
                            struct error *error)
 {
@@ -401,17 +410,15 @@ int databases_of_arguments(const struct options *options, bool to_write, struct 
 		if (code == 0 && !options->database)
 			code = add_known_sites(&sites, "/", sysroot_of(options), error);
 	}
-	for (size_t i = 0; code == 0 && i < options->argument_count; i++)
+	for (size_t i = 0; code == 0 && i < options->argument_count; i++) {
 		code = expand_argument(options, options->arguments[i], &sites, error);
+		if (code == ERROR_PERMISSION && (to_write || options->hook))
+			code = leave_alone(options->arguments[i], out, error);
+	}
 	for (size_t i = 0; code == 0 && i < sites.count; i++) {
 		code = databases_add_path(options, to_write, sites.paths[i], out, error);
-		if (code != ERROR_PERMISSION || !to_write)
-			continue;
-		/* Machines have several users: a place of another one does not stop the rest. */
-		message("%s is left alone: %s", sites.paths[i], error_text(error));
-		error_clear(error);
-		out->left_alone++;
-		code = 0;
+		if (code == ERROR_PERMISSION && to_write)
+			code = leave_alone(sites.paths[i], out, error);
 	}
 	return code;
 }

@@ -46,6 +46,7 @@ struct work {
 	const struct manifests_host *host;
 	char *directory;
 	int fd;
+	bool lasts;           /* the directory is below no sticky one */
 	char *old_list;       /* lines of a hash, a space, a name; others are ignored */
 	FILE *list;           /* the new one */
 	struct name_map seen; /* the names of current plugins */
@@ -150,7 +151,9 @@ static int look_at(const struct work *work, const char *name, char **line, bool 
 
 	*line = code > 0 ? line_of(name, (struct slice){bytes, length}) : NULL;
 	*is_ours = *line && work->old_list && strstr(work->old_list, *line);
-	return code > 0 && !*line ? error_nomem(work->error) : code;
+	if (code > 0)
+		code = *line ? 0 : error_nomem(work->error);
+	return code;
 }
 
 static int write_file(const struct work *work, const char *name, const char *content, mode_t mode)
@@ -204,7 +207,7 @@ static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_poi
 	struct error own = {0};
 	bool failed = file == NULL;
 	mode_t mode = 0644;
-	int code = load_check(db, plugin, &object, &own);
+	int code = load_check(db, plugin, work->lasts, &object, &own);
 
 	if (code < 0 && !error_is_failure(code) && !work->options->hook)
 		message("no manifest for '%s': %s", name, error_text(&own));
@@ -235,8 +238,8 @@ static int settle_gone(struct work *work, struct slice name)
 	if (name_map_get(&work->seen, plugin) != NAME_MAP_NONE)
 		return 0;
 	code = file ? look_at(work, file, &line, &is_ours) : error_nomem(work->error);
-	if (code <= 0 || !is_ours)
-		return code < 0 ? code : 0;
+	if (code < 0 || !is_ours)
+		return code;
 	work->result->removed++;
 	return unlinkat(work->fd, file, 0) == 0
 	               ? 0
@@ -246,7 +249,7 @@ static int settle_gone(struct work *work, struct slice name)
 static int settle_all(struct work *work)
 {
 	const struct options only = {.database = work->database->file,
-	                             .sysroot = work->database->sysroot};
+	                             .sysroot = work->options->sysroot};
 	CLEANUP(question_free) struct question found = {0};
 	struct slice rest = slice_of(work->old_list);
 	int code = select_by(&only, entrydb_plugins, work->host->kind, NULL, &found, work->error);
@@ -326,6 +329,7 @@ int manifests_write(const struct options *options, const struct database *databa
 	if (code == 0)
 		code = read_file(&work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &work.old_list,
 		                 &length);
+	work.lasts = safe_believe_place(work.directory, database->sysroot, true, NULL) == 0;
 	return code < 0 || (code == 0 && !begin) ? code : settle_and_list(&work);
 }
 

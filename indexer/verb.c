@@ -269,7 +269,7 @@ static int interpreter_of(const char *path_entry, char **out)
 /* Root runs nothing that another user owns, could have replaced, or can add modules to. */
 static int check_owner(const char *path, struct error *error)
 {
-	int code = geteuid() == 0 ? safe_believe_place(path, NULL, error) : 0;
+	int code = geteuid() == 0 ? safe_believe_place(path, NULL, false, error) : 0;
 
 	return code < 0 ? error_set(error, code, "%s: not run: %s", path, error_text(error)) : 0;
 }
@@ -330,7 +330,7 @@ static int check_settings(const char *interpreter, struct error *error)
 	if (text.len == 0)
 		return 0;
 	home = strndup(text.ptr, text.len);
-	code = home ? safe_believe_place(home, NULL, error) : error_nomem(error);
+	code = home ? safe_believe_place(home, NULL, false, error) : error_nomem(error);
 	return code < 0 ? error_set(error, code, "%s: not run: %s", file, error_text(error)) : 0;
 }
 

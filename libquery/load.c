@@ -261,11 +261,15 @@ int entrydb_load(entrydb *db, const entrydb_entry_point *entry_point, void **sym
 	return entrydb_load_with(db, entry_point, NULL, symbol, error);
 }
 
-int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **object,
+int load_check(entrydb *db, const entrydb_entry_point *entry_point, bool lasting, char **object,
                struct error *error)
 {
 	CLEANUP(load_free)
-	struct load load = {.db = db, .entry_point = entry_point, .object.sysroot = db->sysroot};
+	struct load load = {
+	        .db = db,
+	        .entry_point = entry_point,
+	        .object = {.sysroot = db->sysroot, .listed = true, .lasting = lasting},
+	};
 	int code = prepare(&load, error);
 
 	if (code == 0)

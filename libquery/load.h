@@ -15,9 +15,9 @@ int target_find(entrydb *db, const entrydb_entry_point *entry_point, entrydb_tar
 /*
  * Would entrydb_load() load @entry_point, here or in the handle's sysroot, and for this user? Makes
  * all its checks except dlopen(); *object is the absolute path, malloc'd. Used for manifests, by
- * which other programs load the object. The codes of entrydb_load().
+ * which other programs load the object; @lasting: see struct loadable. The codes of entrydb_load().
  */
-int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **object,
+int load_check(entrydb *db, const entrydb_entry_point *entry_point, bool lasting, char **object,
                struct error *error);
 
 /*

@@ -116,7 +116,8 @@ static int ask_below(struct needed *needed, const char *path, int levels, struct
 	int more = 0, code = file_status(AT_FDCWD, path, &status, error);
 
 	if (code > 0)
-		code = safe_believe_place(path, needed->object->sysroot, error);
+		code = safe_believe_place(path, needed->object->sysroot, needed->object->lasting,
+		                          error);
 	if (code < 0 || levels == 0 || !S_ISDIR(status.st_mode))
 		return code;
 	directory = file_open_directory(AT_FDCWD, path);
@@ -132,7 +133,8 @@ static int ask_below(struct needed *needed, const char *path, int levels, struct
 
 static int ask_place(struct needed *needed, const char *place, struct error *error)
 {
-	int code = safe_believe_place(place, needed->object->sysroot, error);
+	int code =
+	        safe_believe_place(place, needed->object->sysroot, needed->object->lasting, error);
 
 	for (size_t i = 0; code == 0 && i < sizeof(searched_first) / sizeof(*searched_first); i++) {
 		CLEANUP(cleanup_free) char *path = text_format("%s/%s", place, searched_first[i]);
@@ -145,7 +147,7 @@ static int ask_place(struct needed *needed, const char *place, struct error *err
 /*
  * Check the directories of a search path. The dynamic linker also searches subdirectories (the
  * above, $LIB, $PLATFORM): so each directory is checked up to the known part, regardless of its
- * contents. Relative paths begin at the current directory.
+ * contents. Relative paths begin at the current directory, that is, anywhere for a manifest.
  */
 static void ask_where(struct needed *needed, struct run_paths where)
 {
@@ -166,6 +168,9 @@ static void ask_where(struct needed *needed, struct run_paths where)
 		name_map_put(&needed->places, place, 0, &failed);
 		if (failed)
 			error_nomem(&own);
+		else if (needed->object->listed && text[0] != '/')
+			error_set(&own, ERROR_PERMISSION,
+			          "a relative run path leads to libraries of others");
 		else
 			ask_place(needed, place.ptr, &own);
 		needed->code = loader_refuse(needed->object, &own, needed->error);

@@ -83,6 +83,7 @@ static int copy_options(struct entrydb *db, const entrydb_options *given, const 
 	code = copy_path(file ? file : options.database, &db->database, error);
 	if (code == 0)
 		code = copy_path(options.sysroot, &db->sysroot, error);
+	db->is_impersonal = db->sysroot != NULL;
 	if (db->sysroot && strcmp(db->sysroot, "/") == 0)
 		free(take(db->sysroot));
 	return code == 0 ? copy_program(db, options.program, error) : code;

@@ -207,7 +207,7 @@ static int list_layers(struct entrydb *db, struct error *error)
 	int code = 0;
 
 	if (policy->count == 0) {
-		code = db->sysroot ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
+		code = db->is_impersonal ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
 		if (code == 0 && user)
 			code = add_layer(policy, user, NULL, NULL);
 		if (code == 0)

@@ -62,6 +62,7 @@ struct walk {
 	uid_t other;        /* RULE_BELIEVE: another permitted owner */
 	bool keep_last;     /* fail if the last component is a link */
 	bool in_sysroot;    /* the anchor is one */
+	bool lasting;       /* RULE_BELIEVE: in sticky directories nothing is believed */
 	int anchor;         /* "/", or the sysroot */
 	int fd;             /* the file reached so far; O_PATH */
 	struct stat status; /* of it */
@@ -91,6 +92,18 @@ static const char *name_of(const struct walk *walk)
 	return walk->done[0] ? walk->done : "/";
 }
 
+/* In a sticky directory others cannot replace files, but create them. */
+static int check_creation(const struct walk *walk, struct error *error)
+{
+	struct stat status = walk->status;
+
+	status.st_mode &= ~(mode_t)S_ISVTX;
+	return trust_is_writable(walk->fd, &status)
+	               ? error_set(error, ERROR_PERMISSION, "others can create files in %s",
+	                           name_of(walk))
+	               : 0;
+}
+
 /* Move to the file @fd with the path @done; takes ownership of both. */
 static int enter(struct walk *walk, int fd, char *done, struct error *error)
 {
@@ -106,6 +119,8 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	if (walk->rule == RULE_BELIEVE) {
 		int code = trust_believe(name_of(walk), fd, &walk->status, walk->other, error);
 
+		if (code == 0 && walk->lasting)
+			code = check_creation(walk, error);
 		walk->refused = code < 0;
 		return code;
 	}
@@ -336,6 +351,7 @@ static int walk_path(struct walk *walk, const char *path, const char *sysroot, s
 	size_t len = sysroot ? strlen(sysroot) : 0;
 	CLEANUP(cleanup_free) char *here = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
 	enum safe_create create = walk->create;
+	bool lasting = walk->lasting;
 	int code = walk_begin(walk, error);
 
 	if (!here)
@@ -345,12 +361,14 @@ static int walk_path(struct walk *walk, const char *path, const char *sysroot, s
 		return error_set(error, ERROR_INVALID, "%s is not below %s", path, sysroot);
 	if (code == 0 && len) {
 		walk->create = SAFE_EXISTING;
+		walk->lasting = false; /* an image may be used elsewhere */
 		code = start(walk, text_format("%s/%s", here, sysroot), error);
 		if (code == 0)
 			code = walk_on(walk, error);
 		if (code < 0 || walk->foreign)
 			return code;
 		walk->create = create;
+		walk->lasting = lasting;
 		code = anchor_here(walk, path + len, error);
 	} else if (code == 0) {
 		code = start(walk, text_format("%s/%s", here, path), error);
@@ -504,23 +522,19 @@ int safe_believe_named(const char *path, struct stat *status, struct error *erro
 	return code == 0;
 }
 
-int safe_believe_place(const char *path, const char *sysroot, struct error *error)
+int safe_believe_place(const char *path, const char *sysroot, bool lasting, struct error *error)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	struct error own = {0};
 	int code;
 
 	walk.rule = RULE_BELIEVE;
+	walk.lasting = lasting;
 	code = walk_path(&walk, path, sysroot, &own);
 	if (walk.refused || error_is_failure(code))
 		return error_move(error, &own);
 	error_clear(&own);
-	/* In a sticky directory others cannot replace files, but create them. */
-	walk.status.st_mode &= ~(mode_t)S_ISVTX;
-	return trust_is_writable(walk.fd, &walk.status)
-	               ? error_set(error, ERROR_PERMISSION, "others can create files in %s",
-	                           name_of(&walk))
-	               : 0;
+	return check_creation(&walk, error);
 }
 
 int safe_directory_open(const char *path, const char *sysroot, enum safe_create create, int *fd,

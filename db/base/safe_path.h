@@ -113,9 +113,10 @@ int safe_believe_named(const char *path, struct stat *status, struct error *erro
 
 /*
  * The same for a directory in which files are found by name, existing or not: other users must not
- * be able to create files in it, as in a sticky directory.
+ * be able to create files in it, as in a sticky directory. @lasting: nor in one above it, to
+ * replace it when it is gone.
  */
-int safe_believe_place(const char *path, const char *sysroot, struct error *error);
+int safe_believe_place(const char *path, const char *sysroot, bool lasting, struct error *error);
 
 /*
  * Open the file or directory at @path (absolute) to publish its content. *search: who can search

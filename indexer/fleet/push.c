@@ -251,7 +251,7 @@ static int check_files(struct error *error)
 		path = text_format("%s%s", files[i][0], files[i][1]);
 		code = path ? safe_believe_named(path, NULL, error) : error_nomem(error);
 		if (code == 0)
-			code = safe_believe_place(path, NULL, error);
+			code = safe_believe_place(path, NULL, false, error);
 	}
 	return code < 0 ? code : 0;
 }

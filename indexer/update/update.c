@@ -439,7 +439,7 @@ int command_update(const struct options *options, struct error *error)
 	code = databases_of_arguments(options, !options->hook, &databases, error);
 	if (code < 0)
 		return code;
-	if (databases.count == 0)
+	if (databases.count == 0 && !databases.left_alone)
 		note(options, "no Python is installed here yet, so there is nothing to record; "
 		              "'entrydb update PATH' is for one elsewhere");
 	if (options->sealed)

@@ -34,6 +34,8 @@ int loader_check(const struct loadable *object, struct error *error)
 	if (safe_believe(object->path, object->sysroot, TRUST_NO_OTHER, &status, &own) == 0 &&
 	    !S_ISREG(status.st_mode))
 		error_set(&own, ERROR_FORMAT, "it is not a file");
+	if (own.code == 0 && object->lasting)
+		safe_believe_place(object->path, object->sysroot, true, &own);
 	return loader_refuse(object, &own, error);
 }
 

@@ -16,6 +16,8 @@ struct loadable {
 	const char *path; /* absolute */
 	const char *distribution;
 	const char *sysroot; /* NULL, or what the path begins with: links stay inside */
+	bool listed;         /* in a manifest: other processes open it, later */
+	bool lasting; /* and the manifest is in no sticky directory, which may be cleaned up */
 };
 
 /*

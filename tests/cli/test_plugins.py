@@ -466,11 +466,18 @@ class Export(PluginTest):
             self.assertEqual(os.path.exists(self.manifest) and os.stat(self.manifest).st_mode & 0o777, expected or False)
 
     def test_hook_removes_manifest_of_refused_plugin(self):
-        self.run_program("export", "adbc", self.prefix, status=DONE)
-        os.chmod(f"{self.site}/pkg/libadbc_driver_outer.so", 0o777)
-        self.install("icd", {"icd/libtowel.so": fixture("kind_opencl.so")})
-        reply = self.run_program("update", "--hook", "pip", self.prefix, status=DONE)
-        self.assertEqual((reply.err, os.listdir(self.drivers)), ("", [".entrydb"]))
+        """And no other, whichever comes first."""
+        icds, objects = f"{self.prefix}/etc/OpenCL/vendors", {name: f"{self.site}/{name}/lib{name}.so" for name in ("coat", "towel")}
+        for name in objects:
+            self.install(name, {f"{name}/lib{name}.so": fixture("kind_opencl.so")})
+        for refused, kept in (objects, reversed(objects)):
+            self.run_program("export", "opencl", self.prefix, status=DONE)
+            self.assertEqual(sorted(os.listdir(icds)), [".entrydb", "coat.icd", "towel.icd"])
+            os.chmod(objects[refused], 0o777)
+            self.install(f"beside-{kept}", {})
+            reply = self.run_program("update", "--hook", "pip", self.prefix, status=DONE)
+            self.assertEqual((reply.err, sorted(os.listdir(icds))), ("", [".entrydb", f"{kept}.icd"]))
+            os.chmod(objects[refused], 0o755)
 
     @needs_root
     def test_plugin_of_another_user(self):
@@ -520,11 +527,40 @@ class Export(PluginTest):
         self.run_program("disable", "--root", top, "adbc/outer", status=DONE)
         self.assertIn("is disabled", self.run_program(*words, status=DONE).err)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_what_others_can_create_later(self):
+        """A manifest is used in any directory, and when what was in a sticky directory may be gone."""
+        top, icd = self.top, f"{self.prefix}/etc/OpenCL/vendors/towel.icd"
+        os.makedirs(f"{top}/sticky/lib")
+        os.chmod(f"{top}/sticky", 0o1777)
+        self.install("icd", {"icd/libtowel.so": b""})
+        for run_path, reason in (("/none", ""), ("/sticky/lib", f"others can create files in {top}/sticky"), ("$ORIGIN", ""), ("", "relative"),
+                                 ("/none", ""), ("sub", "relative"), ("/none", ""), (None, f"others can create files in {top}/sticky")):
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", f"{self.site}/icd/libtowel.so",
+                            "-Wl,--enable-new-dtags", f"-Wl,-rpath,/none:{run_path or ''}" if run_path is not None else "-s"],
+                           input=b"int clGetExtensionFunctionAddress(void) { return 1; }", check=True)
+            if run_path is None:
+                os.rename(f"{self.site}/icd", f"{top}/sticky/icd")
+                os.symlink("/sticky/icd", f"{self.site}/icd")
+            reply = self.run_program("export", "opencl", "--root", top, self.prefix[len(top):], status=DONE)
+            self.assertEqual(os.path.exists(icd), not reason, (run_path, reply.err))
+            self.assertIn(reason, reply.err)
+
     def test_disabled_plugin(self):
         self.run_program("disable", "--prefix", self.prefix, "adbc/outer", status=DONE)
         self.check_refused("is disabled")
         self.run_program("enable", "--prefix", self.prefix, "adbc/outer", status=DONE)
         self.run_program("export", "adbc", self.prefix, status=DONE)
+        self.assertTrue(self.read())
+        self.run_program("disable", "--user", "adbc/outer", status=DONE)
+        self.check_refused("is disabled")
+
+    def test_hooks_ignore_the_user_s_policy(self):
+        """The hooks of a system's package managers, with --root /: a file of the user who called sudo, for instance."""
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        self.run_program("disable", "--user", "adbc/outer", status=DONE)
+        self.install("icd", {"icd/libtowel.so": fixture("kind_opencl.so")})
+        self.run_program("update", "--hook", "dpkg", "--root", "/", self.prefix, status=DONE)
         self.assertTrue(self.read())
 
     def test_usage(self):

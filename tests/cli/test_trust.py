@@ -145,12 +145,18 @@ class Writing(TrustTest):
         self.assertEqual(os.listdir(home), [])
 
     def test_the_others_are_done(self):
-        """What is left alone does not keep root from its own."""
+        """What is left alone does not keep root from its own: a prefix, or a link in it that root does not follow."""
         self.venv_of_other()
-        mine = f"{self.top}/mine"
-        add_distribution(f"{mine}/{SITE}", "beta")
-        self.run_program("update", self.prefix, mine, status=COULD_NOT)
-        self.assertEqual(query(f"{mine}/{DATABASE}", "SELECT name FROM distribution"), [("beta",)])
+        os.mkdir(f"{self.mine}/lib", 0o700)
+        for number, words in enumerate(2 * (["update"], ["update", "--hook", "pip"])):
+            if number == 2:
+                shutil.rmtree(f"{self.prefix}/lib")
+                os.symlink(f"{self.mine}/lib", f"{self.prefix}/lib")
+                self.other.own(self.prefix)
+            own = f"{self.top}/own-{number}"
+            add_distribution(f"{own}/{SITE}", "beta")
+            self.run_program(*words, self.prefix, own, status=DONE if "--hook" in words else COULD_NOT)
+            self.assertEqual(query(f"{own}/{DATABASE}", "SELECT name FROM distribution"), [("beta",)])
 
     def test_nothing_of_another_user_s_is_opened(self):
         """Not even the database: a FIFO in its place would keep root waiting."""

@@ -106,6 +106,10 @@ class Units(CommandTest):
         self.assertEqual(reply.out + reply.err, "")
         self.assertTrue(os.path.exists(self.database))
 
+    def test_manifests_can_be_written(self):
+        hosts = re.findall(r'"(etc/[^"]+)", "', support.read(f"{TOP}/indexer/manifests.c"))
+        self.assertEqual(values("entrydb.service", "ReadWritePaths"), [" ".join(f"-/{each}" for each in hosts)])
+
     def test_no_start_limit(self):
         self.assertEqual(values("entrydb.path", "TriggerLimitIntervalSec"), ["0"])
         self.assertEqual(values("entrydb.service", "StartLimitIntervalSec"), ["0"])

@@ -62,7 +62,7 @@ static void copy_plugin(struct fixture *f, const char *name)
 static int load_object(const char *path, bool lazy, const char *symbol, void **out,
                        struct error *error)
 {
-	const struct loadable object = {path, "some-plugin", NULL};
+	const struct loadable object = {.path = path, .distribution = "some-plugin"};
 	int code = loader_check(&object, error);
 
 	return code == 0 ? loader_open(&object, lazy, symbol, out, error) : code;
