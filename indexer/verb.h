@@ -79,33 +79,6 @@ int say_not_found(const struct options *options, entrydb *db, const char *group,
 /* If there are no entry points at all, print what to do next. False if there are some. */
 bool advise_on_nothing(const struct options *options, entrydb *db);
 
-/* --- the Python of an entry point --- */
-
-#define PYVENV_CFG_MAX ((size_t)64 << 10) /* bytes of pyvenv.cfg that are read */
-
-/* "home" in the text of pyvenv.cfg, as read by CPython's Modules/getpath.py; null without it. */
-struct slice interpreter_home(struct slice text);
-
-/*
- * The interpreter of its environment, PREFIX/bin/pythonX.Y; else that of the first path entry with
- * one. malloc'd. ERROR_NOTFOUND, ERROR_NOMEM; ERROR_PERMISSION for root if either, or the
- * standard library, belongs to another user.
- */
-int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,
-                     struct error *error);
-
-/*
- * The start of a Python program that imports an entry point: its arguments are the path entry, the
- * module and the attribute. The current directory, which -c puts first, is removed from the path.
- */
-#define INTERPRETER_BEGIN                                                                          \
-	"import sys\n"                                                                             \
-	"place, module, attribute = sys.argv[1:4]\n"                                               \
-	"if sys.path[:1] == ['']:\n"                                                               \
-	"    del sys.path[0]\n"                                                                    \
-	"if place not in sys.path:\n"                                                              \
-	"    sys.path.insert(0, place)\n"
-
 /* --- rows --- */
 
 /* The cells for entry_put(): struct column's member cell. */

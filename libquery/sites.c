@@ -16,11 +16,11 @@
 #include "db/base/file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
+#include "db/base/unicode.h"
 #include "libquery/disk/metadata/pth.h"
 #include "libquery/layout.h"
 
-#define PYTHON_MAX     24                /* bytes of "python3.14t" and the like */
-#define PYVENV_CFG_MAX ((size_t)1 << 16) /* bytes of pyvenv.cfg that are read */
+#define PYTHON_MAX 24 /* bytes of "python3.14t" and the like */
 
 void sites_free(struct sites *sites)
 {
@@ -265,22 +265,35 @@ static void add_system(struct search *search, const char *python)
 	add_site(search, format(search, "/usr/lib/%s/site-packages", python));
 }
 
-/* Does pyvenv.cfg contain "include-system-site-packages = true"? */
+struct slice pyvenv_value(struct slice text, struct slice key)
+{
+	while (text.len > 0) {
+		struct slice line = slice_take_line(&text);
+		const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
+		struct slice name =
+		        equals ? unicode_strip(slice_between(line.ptr, equals)) : (struct slice){0};
+
+		if (equals && name.len == key.len && strncasecmp(name.ptr, key.ptr, key.len) == 0)
+			return unicode_strip(slice_between(equals + 1, line.ptr + line.len));
+	}
+	return (struct slice){0};
+}
+
 static bool includes_system(struct search *search, const char *environment)
 {
 	CLEANUP(cleanup_free) char *path = format(search, "%s/pyvenv.cfg", environment);
-	CLEANUP(cleanup_free) char *text = NULL;
-	char value[8];
-	size_t len = 0;
-	int code = path ? small_file_read(path, PYVENV_CFG_MAX, &text, &len, search->error) : 0;
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	struct slice text = {0};
+	int code =
+	        path ? small_file_read(path, PYVENV_CFG_MAX, &bytes, &text.len, search->error) : 0;
 
 	if (code < 0)
 		search_failed(search, code);
-	for (const char *line = text; line && *line; line = strpbrk(line + 1, "\r\n"))
-		if (sscanf(line, " include-system-site-packages = %7s", value) == 1 &&
-		    strcasecmp(value, "true") == 0)
-			return true;
-	return false;
+	if (code <= 0)
+		return false;
+	text.ptr = bytes;
+	text = pyvenv_value(text, SLICE("include-system-site-packages"));
+	return text.len == 4 && strncasecmp(text.ptr, "true", 4) == 0;
 }
 
 /* An environment variable with an absolute path; ignored with a sysroot. */

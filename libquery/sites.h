@@ -9,6 +9,9 @@
 
 #include "db/base/error.h"
 #include "db/base/name_map.h"
+#include "db/base/slice.h"
+
+#define PYVENV_CFG_MAX ((size_t)64 << 10) /* bytes of pyvenv.cfg that are read */
 
 /* A list of paths, without duplicates, in order. */
 struct sites {
@@ -41,5 +44,8 @@ int sites_of_prefix(struct sites *sites, const char *prefix, const char *sysroot
  * the active environments, the Pythons on $PATH and those of pyenv.
  */
 int sites_of_machine(struct sites *sites, const char *sysroot, struct error *error);
+
+/* The value of @key in the text of pyvenv.cfg, as CPython reads it; null without it. */
+struct slice pyvenv_value(struct slice text, struct slice key);
 
 #endif

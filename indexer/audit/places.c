@@ -15,13 +15,13 @@
 #include "db/base/path.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
-#include "db/base/unicode.h"
 #include "indexer/audit/collect.h"
+#include "indexer/message.h"
 #include "indexer/update/startup.h"
-#include "indexer/verb.h"
 #include "libquery/disk/metadata/pth.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/tree/tree.h"
+#include "libquery/sites.h"
 
 struct places {
 	struct site *site;
@@ -206,7 +206,7 @@ static void look_at_home(const struct places *places)
 
 	if (!collect_text(places->collect, file, PYVENV_CFG_MAX, &bytes, &text))
 		return;
-	home = interpreter_home(text);
+	home = pyvenv_value(text, SLICE("home"));
 	if (!home.len || !slice_starts(home, prefix) ||
 	    (home.len > prefix.len && home.ptr[prefix.len] != '/'))
 		return;

@@ -21,6 +21,7 @@
 #include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
+#include "indexer/interpreter.h"
 #include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/load.h"

@@ -10,6 +10,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
+#include "indexer/interpreter.h"
 #include "indexer/verb.h"
 
 /* The program for the interpreter; further arguments are the script's name and its arguments. */

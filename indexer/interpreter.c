@@ -1,0 +1,142 @@
+/*
+ * interpreter.c - finds the interpreter of an entry point by the layout of its prefix, and checks
+ * for root who controls what it would run.
+ */
+#include "indexer/interpreter.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/path.h"
+#include "db/base/safe_path.h"
+#include "db/base/text.h"
+#include "db/base/trust.h"
+#include "libquery/layout.h"
+#include "libquery/sites.h"
+
+/* The component "pythonX.Y" of @path after its prefix; "python3" if there is none. */
+static struct slice python_of(const char *path, size_t prefix_len)
+{
+	const char *lib = path + prefix_len + 1;
+	const char *name = strchr(lib, '/');
+	struct slice python = {name ? name + 1 : "", name ? strcspn(name + 1, "/") : 0};
+
+	return slice_starts(python, SLICE("python")) && memchr(python.ptr, '.', python.len)
+	               ? python
+	               : SLICE("python3");
+}
+
+/*
+ * The interpreter in the prefix of a path entry; *out stays NULL if there is none. The system's
+ * packages may have another prefix than its Python.
+ */
+static int interpreter_of(const char *path_entry, char **out)
+{
+	CLEANUP(cleanup_free) char *path = layout_absolute(path_entry);
+	struct slice prefixes[] = {slice_of(path), SLICE("/usr/local"), SLICE("/usr")}, python;
+	long len = path ? layout_prefix(path) : -1;
+	size_t count;
+
+	if (len < 0)
+		return 0;
+	python = python_of(path, (size_t)len);
+	prefixes[0].len = (size_t)len;
+	count = layout_environment(path) > 0 ? 1 : 3;
+	for (size_t i = 0; i < count && !*out; i++) {
+		CLEANUP(cleanup_free)
+		char *file = text_format("%.*s/bin/%.*s", (int)prefixes[i].len, prefixes[i].ptr,
+		                         (int)python.len, python.ptr);
+
+		if (!file)
+			return ERROR_NOMEM;
+		if (access(file, X_OK) == 0)
+			*out = take(file);
+	}
+	return 0;
+}
+
+/* Root runs nothing that another user owns, could have replaced, or can add modules to. */
+static int check_owner(const char *path, struct error *error)
+{
+	int code = geteuid() == 0 ? safe_believe_place(path, NULL, false, error) : 0;
+
+	return code < 0 ? error_set(error, code, "%s: not run: %s", path, error_text(error)) : 0;
+}
+
+/* The same for the module and its packages, as far as they are in the path entry. */
+static int check_module(const char *place, const char *module, struct error *error)
+{
+	static const char *const suffixes[] = {"/__init__.py", "/__pycache__", ".py", ""};
+	CLEANUP(cleanup_free) char *path = text_format("%s/%s.", place, module);
+	char *dot = path ? path + strlen(place) : NULL;
+	int code = path ? 0 : error_nomem(error);
+
+	while (code == 0 && (dot = strchr(dot, '.'))) {
+		*dot = '\0';
+		for (size_t i = 0; code == 0 && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+			CLEANUP(cleanup_free)
+			char *file = text_format("%s%s", path, suffixes[i]);
+
+			code = file ? check_owner(file, error) : error_nomem(error);
+		}
+		*dot = '/';
+	}
+	return code;
+}
+
+/* The same for the standard library of a virtual environment, which pyvenv.cfg determines. */
+static int check_settings(const char *interpreter, struct error *error)
+{
+	struct slice prefix = path_directory(path_directory(slice_of(interpreter)));
+	CLEANUP(cleanup_free)
+	char *file = text_format("%.*s/pyvenv.cfg", (int)prefix.len, prefix.ptr);
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	CLEANUP(cleanup_free) char *home = NULL;
+	struct slice text = {0};
+	int code = !file            ? error_nomem(error)
+	           : geteuid() != 0 ? 0
+	                            : small_file_read_trusted(file, PYVENV_CFG_MAX, TRUST_NO_OTHER,
+	                                                      &bytes, &text.len, error);
+
+	if (code <= 0)
+		return code;
+	text.ptr = bytes;
+	text = pyvenv_value(text, SLICE("home"));
+	if (text.len == 0)
+		return 0;
+	home = strndup(text.ptr, text.len);
+	code = home ? safe_believe_place(home, NULL, false, error) : error_nomem(error);
+	return code < 0 ? error_set(error, code, "%s: not run: %s", file, error_text(error)) : 0;
+}
+
+int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,
+                     struct error *error)
+{
+	const char *own = entrydb_entry_point_path(entry_point);
+	entrydb_path *path = NULL;
+	int code;
+
+	*out = NULL;
+	code = interpreter_of(own, out);
+	if (code == 0 && !*out && entrydb_describe_path(db, &path, NULL) == 0)
+		for (size_t i = 0; code == 0 && !*out && i < entrydb_path_count(path); i++)
+			code = interpreter_of(entrydb_path_entry_path(entrydb_path_get(path, i)),
+			                      out);
+	entrydb_path_free(path);
+	if (code < 0)
+		return error_nomem(error);
+	if (!*out)
+		return error_set(
+		        error, ERROR_NOTFOUND,
+		        "no Python was found for %s; activate its environment, or name its "
+		        "site directory with --path",
+		        own);
+	code = check_owner(own, error);
+	if (code == 0)
+		code = check_module(own, entrydb_entry_point_module(entry_point), error);
+	if (code == 0)
+		code = check_owner(*out, error);
+	return code < 0 ? code : check_settings(*out, error);
+}
