@@ -27,6 +27,14 @@ NO_LEAKS = "detect_leaks=0"  # LeakSanitizer is a tracer itself, and there can b
 PYTHON = "/usr/bin/python3"  # which the other user can run, too
 
 
+def installed_modules():
+    """The directory of modules, relative to that of the program."""
+    cache = support.read(f"{os.path.dirname(os.path.dirname(PROGRAM))}/CMakeCache.txt")
+    prefix, library, programs = (re.search(rf"^CMAKE_INSTALL_{name}:\w+=(.*)$", cache, re.MULTILINE)[1]
+                                 for name in ("PREFIX", "LIBDIR", "BINDIR"))
+    return os.path.relpath(os.path.join(prefix, library, "entrydb"), os.path.join(prefix, programs))
+
+
 class Account:
     """An ordinary user, with a home."""
 
@@ -716,9 +724,10 @@ class Running(TrustTest):
         module = shutil.copy(f"{os.path.dirname(PROGRAM)}/entrydb-archive.so", shared)
         write(f"{self.top}/a.tar.gz", "")
         os.chown(module, self.other.uid, self.other.gid)
-        self.other.run("mkdir", f"{shared}/lib")
-        self.other.run("ln", "-s", os.path.dirname(PROGRAM), f"{shared}/lib/entrydb")
-        for place, found in ((shared, module), (f"{shared}/own", f"{shared}/own/../lib/entrydb/entrydb-archive.so")):
+        modules = f"{shared}/own/{installed_modules()}"
+        self.other.run("mkdir", "-p", os.path.dirname(os.path.normpath(modules)))
+        self.other.run("ln", "-s", os.path.dirname(PROGRAM), os.path.normpath(modules))
+        for place, found in ((shared, module), (f"{shared}/own", f"{modules}/entrydb-archive.so")):
             program = shutil.copy(PROGRAM, place)
             done = subprocess.run([program, "add", "--db", f"{self.top}/a.db", f"{self.top}/a.tar.gz"], env=self.environment(), check=False,
                                   capture_output=True, text=True)

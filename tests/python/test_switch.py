@@ -589,9 +589,9 @@ class User:
         if not shutil.which("useradd") or not shutil.which("userdel"):
             test.skipTest("no useradd and userdel")
         self.name = f"entrydb{os.getpid()}"
-        run("userdel", self.name, check=False)  # of a test that was killed
+        run("userdel", "--force", self.name, check=False)  # of a test that was killed
         run("useradd", "--no-create-home", "--shell", "/bin/false", self.name)
-        test.addCleanup(run, "userdel", self.name)
+        test.addCleanup(run, "userdel", "--force", self.name)  # a chroot's processes may have the same number
         found = pwd.getpwnam(self.name)
         self.uid, self.gid = found.pw_uid, found.pw_gid
         self.rights = {"user": self.uid, "group": self.gid, "extra_groups": []}
