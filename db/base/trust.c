@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -25,6 +24,9 @@
 #define GROUPS       "/proc/self/gid_map"
 #define ACL          "system.posix_acl_access"
 #define ACL_SOME     0x0e /* of an entry's tag: a user, the owning group, a group */
+
+/* Of the C library, which does not declare it. */
+extern int capget(struct __user_cap_header_struct *header, struct __user_cap_data_struct *data);
 
 /*
  * Did the process, when it became an ordinary user, keep capabilities? Those that a user's programs
@@ -37,7 +39,7 @@ static bool has_kept_capabilities(void)
 
 	if (geteuid() == 0)
 		return false;
-	if (syscall(SYS_capget, &header, words) != 0)
+	if (capget(&header, words) != 0)
 		return true;
 	for (unsigned i = 0; i < 32 * _LINUX_CAPABILITY_U32S_3; i++)
 		if (words[i / 32].permitted >> i % 32 & 1 &&
