@@ -94,7 +94,7 @@ static int check_settings(const char *interpreter, struct error *error)
 	char *file = text_format("%.*s/pyvenv.cfg", (int)prefix.len, prefix.ptr);
 	CLEANUP(cleanup_free) char *bytes = NULL;
 	CLEANUP(cleanup_free) char *home = NULL;
-	struct slice text = {0};
+	struct slice text = {0}, value;
 	int code = !file            ? error_nomem(error)
 	           : geteuid() != 0 ? 0
 	                            : small_file_read_trusted(file, PYVENV_CFG_MAX, TRUST_NO_OTHER,
@@ -103,10 +103,10 @@ static int check_settings(const char *interpreter, struct error *error)
 	if (code <= 0)
 		return code;
 	text.ptr = bytes;
-	text = pyvenv_value(text, SLICE("home"));
-	if (text.len == 0)
+	value = pyvenv_take(&text, SLICE("home"));
+	if (value.len == 0)
 		return 0;
-	home = strndup(text.ptr, text.len);
+	home = strndup(value.ptr, value.len);
 	code = home ? safe_believe_place(home, NULL, false, error) : error_nomem(error);
 	return code < 0 ? error_set(error, code, "%s: not run: %s", file, error_text(error)) : 0;
 }

@@ -265,10 +265,10 @@ static void add_system(struct search *search, const char *python)
 	add_site(search, format(search, "/usr/lib/%s/site-packages", python));
 }
 
-struct slice pyvenv_value(struct slice text, struct slice key)
+struct slice pyvenv_take(struct slice *text, struct slice key)
 {
-	while (text.len > 0) {
-		struct slice line = slice_take_line(&text);
+	while (text->len > 0) {
+		struct slice line = slice_take_line(text);
 		const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
 		struct slice name =
 		        equals ? unicode_strip(slice_between(line.ptr, equals)) : (struct slice){0};
@@ -283,7 +283,8 @@ static bool includes_system(struct search *search, const char *environment)
 {
 	CLEANUP(cleanup_free) char *path = format(search, "%s/pyvenv.cfg", environment);
 	CLEANUP(cleanup_free) char *bytes = NULL;
-	struct slice text = {0};
+	struct slice text = {0}, value;
+	bool includes = false;
 	int code =
 	        path ? small_file_read(path, PYVENV_CFG_MAX, &bytes, &text.len, search->error) : 0;
 
@@ -292,8 +293,9 @@ static bool includes_system(struct search *search, const char *environment)
 	if (code <= 0)
 		return false;
 	text.ptr = bytes;
-	text = pyvenv_value(text, SLICE("include-system-site-packages"));
-	return text.len == 4 && strncasecmp(text.ptr, "true", 4) == 0;
+	while (!slice_is_null(value = pyvenv_take(&text, SLICE("include-system-site-packages"))))
+		includes = value.len == 4 && strncasecmp(value.ptr, "true", 4) == 0;
+	return includes;
 }
 
 /* An environment variable with an absolute path; ignored with a sysroot. */

@@ -45,7 +45,10 @@ int sites_of_prefix(struct sites *sites, const char *prefix, const char *sysroot
  */
 int sites_of_machine(struct sites *sites, const char *sysroot, struct error *error);
 
-/* The value of @key in the text of pyvenv.cfg, as CPython reads it; null without it. */
-struct slice pyvenv_value(struct slice text, struct slice key);
+/*
+ * Take the next value of @key from the text of pyvenv.cfg; null after the last. Of several, CPython
+ * uses the first "home", and the last of other keys.
+ */
+struct slice pyvenv_take(struct slice *text, struct slice key);
 
 #endif

@@ -206,7 +206,7 @@ static void look_at_home(const struct places *places)
 
 	if (!collect_text(places->collect, file, PYVENV_CFG_MAX, &bytes, &text))
 		return;
-	home = pyvenv_value(text, SLICE("home"));
+	home = pyvenv_take(&text, SLICE("home"));
 	if (!home.len || !slice_starts(home, prefix) ||
 	    (home.len > prefix.len && home.ptr[prefix.len] != '/'))
 		return;

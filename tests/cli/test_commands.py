@@ -214,7 +214,9 @@ class DefaultPath(CommandTest):
         add_distribution(f"{self.home}/.local/lib/python{version}/site-packages", "users-own")
         for text, included in (("include-system-site-packages = false\n", False),
                                ("home = /usr/bin\ninclude-system-site-packages = true\n", True),
-                               ("include-system-site-packages = TRUE\n", True), ("", False)):
+                               ("include-system-site-packages = TRUE\n", True), ("", False),
+                               ("include-system-site-packages = true\nInclude-System-Site-Packages=false\n", False),
+                               ("include-system-site-packages = no\n=\ninclude-system-site-packages =true\n", True)):
             write(f"{self.prefix}/pyvenv.cfg", text)
             names = self.names(VIRTUAL_ENV=self.prefix)
             self.assertIn("inside", names)
