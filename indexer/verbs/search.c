@@ -60,16 +60,16 @@ static int walk(struct search *search, struct reader *reader, const char *group,
                 struct error *error)
 {
 	int code = reader_select(reader, false, slice_of(group), slice_of(name), error);
-	struct root_record root;
+	struct root_record root = {0}; /* of the last row */
 	struct reader_row row;
 
 	while (code == 0 && (code = reader_next(reader, &row, error)) > 0) {
 		struct slice offer = group ? row.entry_point.name : row.entry_point.group;
 
-		int found = reader_root_of(reader, row.root, &root, error);
-
-		code = found < 0 ? found : 0;
-		if (found <= 0 || (root.kind != ROOT_ARCHIVE && root.kind != ROOT_ZIP))
+		if (row.root != root.id)
+			code = reader_root_of(reader, row.root, &root, error);
+		code = code < 0 ? code : 0;
+		if (code < 0 || (root.kind != ROOT_ARCHIVE && root.kind != ROOT_ZIP))
 			continue;
 		if (!search->is_near)
 			put(search, root.path, &row);
