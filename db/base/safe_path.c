@@ -470,27 +470,33 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 	return -1;
 }
 
+int safe_publish_enter(int directory, const char *name, mode_t *search)
+{
+	CLEANUP(cleanup_close) int fd = safe_openat(directory, *name ? name : ".", O_PATH, 0);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return -1;
+	errno = ELOOP;
+	if (S_ISLNK(status.st_mode) || !*name || strcmp(name, "..") == 0)
+		return -1;
+	*search &= (trust_everybody(fd, &status) & 0111) << 2;
+	return take_fd(&fd);
+}
+
 int safe_publish_open_in(int directory, const char *name, bool may_be_device, mode_t *search)
 {
 	CLEANUP(cleanup_close) int above = -1;
-	struct stat status;
 
 	*search = 0444;
 	for (const char *slash; (slash = strchr(name, '/')); name = slash + 1) {
 		CLEANUP(cleanup_free) char *hop = strndup(name, (size_t)(slash - name));
-		int fd = hop ? safe_openat(above < 0 ? directory : above, *hop ? hop : ".", O_PATH,
-		                           0)
-		             : -1;
+		int fd = hop ? safe_publish_enter(above < 0 ? directory : above, hop, search) : -1;
 
 		cleanup_close(&above);
 		above = fd;
-		if (fd < 0 || fstat(fd, &status) != 0)
+		if (fd < 0)
 			return -1;
-		if (S_ISLNK(status.st_mode) || !*hop || strcmp(hop, "..") == 0) {
-			errno = ELOOP;
-			return -1;
-		}
-		*search &= (trust_everybody(fd, &status) & 0111) << 2;
 	}
 	directory = above < 0 ? directory : above;
 	return may_be_device ? safe_open_file(directory, name, O_RDONLY | O_NONBLOCK, 0)

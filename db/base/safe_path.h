@@ -132,6 +132,9 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search);
  */
 int safe_publish_open_in(int directory, const char *name, bool may_be_device, mode_t *search);
 
+/* One step of that way: open the directory @name in @directory, and restrict *search to it. */
+int safe_publish_enter(int directory, const char *name, mode_t *search);
+
 enum safe_create {
 	SAFE_EXISTING, /* ERROR_NOTFOUND if it does not exist */
 	SAFE_CREATE,   /* create missing directories, with the mode of their parent */

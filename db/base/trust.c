@@ -112,20 +112,22 @@ bool trust_owner(uid_t uid, uid_t other)
 	return uid == geteuid() || (uid == other && other != TRUST_NO_OTHER);
 }
 
-/* As getxattr(). With O_PATH, fgetxattr() does not work: without /proc, directories are opened
+/* As fgetxattr(), which does not work with O_PATH. Then, without /proc, directories are opened
  * anew, and lists of files are unknown. */
 static ssize_t read_list(int fd, void *list, size_t size)
 {
 	CLEANUP(cleanup_close) int own = -1;
 	char path[FILE_FD_PATH_ROOM];
-	ssize_t got;
+	ssize_t got = fgetxattr(fd, ACL, list, size);
 
+	if (got >= 0 || errno != EBADF)
+		return got;
 	file_fd_path(path, fd);
 	got = getxattr(path, ACL, list, size);
 	if (got >= 0 || errno != ENOENT)
 		return got;
 	own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fgetxattr(own < 0 ? fd : own, ACL, list, size);
+	return fgetxattr(own, ACL, list, size);
 }
 
 /* The list: 2 words of version; then for each entry its tag, its permissions, and 2 words of id. */

@@ -39,6 +39,7 @@ struct rule {
 struct kind {
 	struct slice name;
 	struct slice files, names; /* values of its lines "file" and "name"; null for none */
+	bool is_limited;           /* to some names of files, not only by "!" */
 	bool is_replaced;          /* by a later kind of the same name */
 };
 
@@ -146,6 +147,16 @@ static int add_rule(struct plugin_kinds *kinds, size_t kind, const struct entry_
 	return 0;
 }
 
+static void limit(struct kind *kind, struct slice files)
+{
+	struct slice word;
+
+	kind->files = files;
+	kind->is_limited = false;
+	while (next_word(&files, &word))
+		kind->is_limited |= !slice_starts(word, SLICE("!"));
+}
+
 /* @first: the number of the first kind in this text. */
 static int add_line(struct plugin_kinds *kinds, size_t first, const struct entry_points_line *line,
                     struct error *error)
@@ -165,7 +176,7 @@ static int add_line(struct plugin_kinds *kinds, size_t first, const struct entry
 	if (slice_equal(line->name, SLICE("symbol")))
 		return add_rule(kinds, kind, line, error);
 	if (slice_equal(line->name, SLICE("file")))
-		kinds->kinds[kind].files = line->value;
+		limit(&kinds->kinds[kind], line->value);
 	else if (slice_equal(line->name, SLICE("name")))
 		kinds->kinds[kind].names = line->value;
 	else if (!slice_equal(line->name, SLICE("group")))
@@ -263,7 +274,7 @@ static bool is_library(struct slice name)
 static bool may_be(const struct kind *kind, struct slice name)
 {
 	struct slice rest = kind->files, word, star;
-	bool is_limited = false, is_wanted = false;
+	bool is_wanted = false;
 
 	while (next_word(&rest, &word)) {
 		bool is_against = slice_starts(word, SLICE("!"));
@@ -272,10 +283,9 @@ static bool may_be(const struct kind *kind, struct slice name)
 
 		if (is_against && matches)
 			return false;
-		is_limited |= !is_against;
 		is_wanted |= matches;
 	}
-	return !kind->is_replaced && (is_limited ? is_wanted : is_library(name));
+	return !kind->is_replaced && (kind->is_limited ? is_wanted : is_library(name));
 }
 
 bool plugin_kinds_want(const struct plugin_kinds *kinds, struct slice name)
@@ -283,7 +293,7 @@ bool plugin_kinds_want(const struct plugin_kinds *kinds, struct slice name)
 	if (is_library(name))
 		return true;
 	for (size_t i = 0; i < kinds->kind_count; i++)
-		if (!slice_is_null(kinds->kinds[i].files) && may_be(&kinds->kinds[i], name))
+		if (kinds->kinds[i].is_limited && may_be(&kinds->kinds[i], name))
 			return true;
 	return false;
 }

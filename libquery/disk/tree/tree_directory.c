@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -18,6 +19,7 @@
 #include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/path.h"
+#include "db/base/safe_path.h"
 #include "libquery/disk/tree/ahead.h"
 #include "libquery/disk/tree/archive.h"
 
@@ -29,6 +31,8 @@
 
 struct directory {
 	struct tree tree; /* must be first */
+	int child;        /* the last child read for publishing, or -1 */
+	char child_name[NAME_MAX + 1];
 	const struct distribution_record *expected;
 	size_t expected_count, next;
 	struct ahead_pace pace;
@@ -86,6 +90,33 @@ static bool name_of(char *room, struct slice child, const char *file)
 	return true;
 }
 
+/*
+ * Open a file to publish it. The child's directory, which must be judged first, is kept for its
+ * next file. What this does not cover, such as links, is left to file_open_for().
+ */
+static int open_to_publish(struct directory *directory, const struct tree_request *request,
+                           const char *name)
+{
+	const struct tree *tree = &directory->tree;
+	struct slice child = request->child;
+	mode_t search = 0444;
+
+	if (child.len == 0 || child.len > NAME_MAX || !request->file[0] ||
+	    memchr(child.ptr, '/', child.len))
+		return file_open_for(tree->readers, tree->fd, name);
+	if (directory->child < 0 || !slice_equal(child, slice_of(directory->child_name))) {
+		CLEANUP(cleanup_close) int fd = -1;
+
+		cleanup_close(&directory->child);
+		memcpy(directory->child_name, child.ptr, child.len);
+		directory->child_name[child.len] = '\0';
+		fd = safe_publish_enter(tree->fd, directory->child_name, &search);
+		directory->child = tree->readers & 0444 & ~search ? -1 : take_fd(&fd);
+	}
+	return directory->child < 0 ? file_open_for(tree->readers, tree->fd, name)
+	                            : file_open_for(tree->readers, directory->child, request->file);
+}
+
 static int read_now(struct tree *tree, const struct tree_request *request, struct arena *arena,
                     struct slice *out, struct error *error)
 {
@@ -97,7 +128,8 @@ static int read_now(struct tree *tree, const struct tree_request *request, struc
 
 	if (!name_of(name, request->child, request->file))
 		return error_errno(error, ENAMETOOLONG, "cannot open");
-	fd = file_open_for(tree->readers, tree->fd, name);
+	fd = tree->readers ? open_to_publish((struct directory *)tree, request, name)
+	                   : file_open(tree->fd, name, 0);
 	if (fd < 0 && errno == EACCES && tree->readers)
 		tree->withheld = true;
 	if (fd < 0 || fstat(fd, &status) != 0)
@@ -201,6 +233,7 @@ static void close_directory(struct tree *tree)
 	struct directory *directory = (struct directory *)tree;
 
 	ahead_end(directory->ahead);
+	cleanup_close(&directory->child);
 	close(tree->fd);
 	free(directory);
 }
@@ -220,6 +253,7 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 		close(fd);
 		return error_nomem(error);
 	}
+	directory->child = -1;
 	directory->tree = (struct tree){
 	        .operations = &operations,
 	        .kind = ROOT_DIRECTORY,
