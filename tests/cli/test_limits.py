@@ -112,7 +112,7 @@ class TooMuch(CommandTest):
             os.unlink(f"{info}/entry_points.txt")
             os.symlink(f"{self.top}/large", f"{info}/entry_points.txt")
         reply = self.list(preexec_fn=bounded)
-        self.assertIn("more than 134217728 bytes of entry points", reply.err)
+        self.assertIn("more than 268435456 bytes of entry points", reply.err)
         self.assertIn(reply.status, (DONE, COULD_NOT))
 
     def test_large_tarball_inside_a_conda_package(self):

@@ -18,7 +18,7 @@
 #include "db/record.h"
 #include "libquery/disk/tree/path_index.h"
 
-#define TREE_KEPT_MAX ((size_t)128 << 20) /* bytes of entry points of one path entry */
+#define TREE_KEPT_MAX ((size_t)256 << 20) /* bytes of entry points in a path entry: a million */
 
 /*
  * Bytes of all shared objects that are unpacked from one tree: a hostile archive may refer to one
