@@ -345,7 +345,9 @@ index_machine() {
     sed -n "/: no Python is installed here/d; s|^entrydb: \(/.*\.db: \)[0-9]* site directories, \([0-9]* distributions\):.*, 0 broken$|\1\2|
         s/^/    /p" "$scratch/update"
     sed -n 's|^entrydb: \(/.*\.db\): [0-9]* site directories.*|\1|p' "$scratch/update" |
-        sort -u >"$scratch/databases"
+        sort -u | while read -r database; do # a message may quote another user's path
+        ! is_safe_for "$(id -u)" "$database/." || say "$database"
+    done >"$scratch/databases"
     while read -r database; do
         is_new=$(ask "$database" "SELECT min(time) >= $began AND sum(action = 'repair') = 0 FROM event")
         if [ "$is_new" = 1 ]; then say "database $database"; else say "older $database"; fi
@@ -353,9 +355,10 @@ index_machine() {
     save_record
 }
 
-# ask DATABASE QUERY: print the answer, or nothing if the database cannot be read.
+# ask DATABASE QUERY: print the answer, or nothing if the database cannot be read. Without -safe, a
+# database can run commands.
 ask() {
-    sqlite3 -init /dev/null -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
+    sqlite3 -safe -init /dev/null -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
 }
 
 # show HEADINGS COMMAND...: print the first lines of its output, in columns.
@@ -392,7 +395,8 @@ show_findings() {
         "$program" --quiet update --db "$fullest" . </dev/null || return 0
     fi
     show "GROUP	COUNT" groups --db "$fullest"
-    script=$(ask "$fullest" "SELECT name FROM entry_points WHERE group_name = 'console_scripts' LIMIT 1")
+    script=$(ask "$fullest" "SELECT name FROM entry_points WHERE group_name = 'console_scripts'
+        AND name NOT GLOB '*[^A-Za-z0-9_.-]*' AND name NOT GLOB '-*' LIMIT 1")
     [ -z "$script" ] || show "" why console_scripts "$script" --db "$fullest"
     say "" "Installed: $program. Databases: $(wc -l <"$scratch/databases")." \
         "Next: entrydb, entrydb list, entrydb audit, entrydb help."

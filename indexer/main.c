@@ -47,7 +47,10 @@ static void fill_standard_streams(void)
 
 /* --- the command line --- */
 
-/* The command line for the audit trail, quoted so that it can be run again. */
+/*
+ * The command line for the audit trail, quoted so that it can be run again, except for URLs with a
+ * user or password.
+ */
 static char *join_words(int argc, char *const *argv)
 {
 	char *text = NULL;
@@ -58,7 +61,9 @@ static char *join_words(int argc, char *const *argv)
 		return NULL;
 	fputs("entrydb", stream);
 	for (int i = 1; i < argc; i++) {
-		CLEANUP(cleanup_free) char *word = text_shell_word(argv[i]);
+		const char *url = strstr(argv[i], "://");
+		CLEANUP(cleanup_free)
+		char *word = url && strchr(url, '@') ? NULL : text_shell_word(argv[i]);
 
 		fprintf(stream, " %s", word ? word : "?");
 	}

@@ -362,9 +362,11 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '
  WHERE d.is_info AND d.installer IS NULL AND NOT s.managed
    AND d.id NOT IN (SELECT distribution FROM complaint WHERE rule = 'unread' AND distribution IS NOT NULL);
 
+-- The query of a URL may be a signature that gives access.
 CREATE VIEW "installed-from-url" AS
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direct_url.json' AS file,
-       d.url AS evidence, 'from ' || d.url || iif(d.is_editable, ', editable', '') || o.since AS message
+       d.url AS evidence,
+       'from ' || substr(d.url, 1, instr(d.url || '?', '?') - 1) || iif(d.is_editable, ', editable', '') || o.since AS message
   FROM distribution d JOIN origin o ON o.distribution = d.id
  WHERE d.url IS NOT NULL;
 

@@ -28,7 +28,7 @@
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
 
-#define ROOT_PAGE_MAX ((size_t)512 << 20)  /* bytes of the list of all projects */
+#define ROOT_PAGE_MAX ((size_t)128 << 20)  /* bytes of the list of all projects */
 #define NAMES_FILE    ((size_t)16 << 20)   /* bytes of --requirements */
 #define PYTHON        "3.12"               /* without --python */
 #define RUN_MAX       86400                /* seconds; an older run is not resumed */
@@ -103,6 +103,8 @@ static int want_file(struct catalogue *all, const char *path, struct error *erro
 			memset(at, ' ', end + 1);
 	}
 	rest = arena_copy(&all->arena, (struct slice){text, length}, &failed);
+	if (slice_starts(rest, SLICE("\xef\xbb\xbf"))) /* a byte order mark */
+		rest = slice_from(rest, 3);
 	for (code = failed ? error_nomem(error) : 0; code == 0 && rest.len > 0;)
 		code = want_line(all, slice_take_line(&rest), error);
 	return code;

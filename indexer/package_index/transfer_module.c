@@ -24,10 +24,11 @@
 #define TRANSFERS_MAX    32 /* with more, none is asked for */
 #define HOST_CONNECTIONS 8L /* connections to one host, over HTTP/1.1 */
 #define CONNECT_SECONDS  15L
-#define IDLE_SECONDS     30L  /* seconds without data */
-#define TOTAL_SECONDS    300L /* seconds of one request */
+#define IDLE_SECONDS     15L               /* seconds without data */
+#define TOTAL_SECONDS    300L              /* seconds of one request */
+#define HEADERS_MAX      ((size_t)1 << 20) /* bytes of all headers of a request */
 #define REDIRECTS_MAX    5L
-#define TRIES_MAX        4   /* attempts of a request */
+#define TRIES_MAX        4   /* attempts of a request; one that timed out counts twice */
 #define WAIT_MAX         60  /* seconds of Retry-After */
 #define SIGNAL_INTERVAL  200 /* milliseconds between checks for signals */
 
@@ -42,7 +43,7 @@ struct transfer {
 	transfer_done *done;
 	void *payload;
 	char *body;
-	size_t limit, length, room;
+	size_t limit, length, room, headers_length;
 	bool is_of_index, has_range, is_running, is_too_large, is_refused;
 	enum place server; /* of the URL, before redirections */
 	unsigned tries;
@@ -207,6 +208,31 @@ static size_t take_bytes(char *bytes, size_t one, size_t count, void *payload)
 	return count;
 }
 
+/* Trailers are headers, too, and libcurl keeps all of them. */
+static size_t count_header(char *bytes, size_t one, size_t count, void *payload)
+{
+	struct transfer *transfer = payload;
+
+	(void)bytes;
+	(void)one;
+	transfer->headers_length += count;
+	transfer->is_too_large = transfer->headers_length > HEADERS_MAX;
+	return transfer->is_too_large ? 0 : count;
+}
+
+/*
+ * The first request of a transfer is about to be sent, with the login from the netrc file: for
+ * redirections, libcurl would look for that of their host there.
+ */
+static int forget_netrc(void *payload, char *address, char *own_address, int port, int own_port)
+{
+	const struct transfer *transfer = payload;
+
+	(void)address, (void)own_address, (void)port, (void)own_port;
+	curl_easy_setopt(transfer->easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	return CURL_PREREQFUNC_OK;
+}
+
 static bool add_header(struct transfer *transfer, const char *name, const char *value)
 {
 	CLEANUP(cleanup_free) char *line = value ? text_format("%s: %s", name, value) : NULL;
@@ -245,10 +271,11 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
-	if (settings[SETTING_NETRC]) {
-		curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
-		curl_easy_setopt(easy, CURLOPT_NETRC_FILE, settings[SETTING_NETRC]);
-	}
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, count_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+	curl_easy_setopt(easy, CURLOPT_NETRC_FILE, settings[SETTING_NETRC]);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, forget_netrc);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_RANGE, request->range);
 	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, request->range ? NULL : "");
 	if (transfer->is_of_index) {
@@ -320,7 +347,8 @@ static bool retry(struct transfer *transfer, CURLcode result, long status)
 	curl_off_t asked = 0;
 	int64_t now = milliseconds_now(), delay = (int64_t)500 << transfer->tries;
 
-	if (!is_temporary(transfer, result, status) || ++transfer->tries == TRIES_MAX)
+	transfer->tries += result == CURLE_OPERATION_TIMEDOUT ? 2 : 1;
+	if (!is_temporary(transfer, result, status) || transfer->tries >= TRIES_MAX)
 		return false;
 	if (result == CURLE_OK)
 		curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &asked);
@@ -365,6 +393,8 @@ static const char *problem_of(struct transfer *transfer, CURLcode result, long s
 		return "it leads to neither http nor https, or from https to http";
 	if (result == CURLE_TOO_MANY_REDIRECTS)
 		return "redirected more than 5 times";
+	if (strncmp(transfer->problem, "Unsupported proxy", 17) == 0)
+		return "the proxy's URL is malformed"; /* libcurl quotes it, with the password */
 	if (transfer->problem[0])
 		return transfer->problem;
 	if (result != CURLE_OK)
@@ -429,10 +459,12 @@ static int start_waiting(struct transfers *transfers, struct error *error)
 	for (struct transfer *at = transfers->first; at; at = at->next) {
 		if (at->is_running || now < at->not_before)
 			continue;
-		at->length = 0;
+		at->length = at->headers_length = 0;
 		at->problem[0] = '\0';
 		at->is_too_large = at->is_refused = false;
 		at->is_running = true;
+		if (at->is_of_index && transfers->settings[SETTING_NETRC])
+			curl_easy_setopt(at->easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
 		if (curl_multi_add_handle(transfers->multi, at->easy) != CURLM_OK)
 			return error_nomem(error);
 	}

@@ -361,9 +361,9 @@ class Rules(Site):
     def test_installed_from_url(self):
         self.check("installed-from-url",
                    lambda: self.install("fork", files={"fork-1.0.dist-info/direct_url.json":
-                                                       '{"url": "https://example.org/fork.zip", "archive_info": {}}'}),
+                                                       '{"url": "https://example.org/fork.zip?key=s3cret", "archive_info": {}}'}),
                    lambda: self.install("fine"))
-        self.assertIn("https://example.org/fork.zip", self.audit().objects[0]["message"])
+        self.assertRegex(self.audit().objects[0]["message"], r"https://example.org/fork.zip\b(?!\?)")
         for text in ('{"url": [}', json.dumps({"padding": "x" * 70000, "url": "https://example.org/fork.zip"})):
             write(f"{self.site}/fork-1.0.dist-info/direct_url.json", text)
             self.assertIn("where direct_url.json does not tell", self.audit().objects[0]["message"])

@@ -263,7 +263,7 @@ class Reading(IndexTest):
             self.add(f"a{specifiers}", status=DONE if version else COULD_NOT)
             self.assertEqual("3.0" in [row[1] for row in self.rows()], version is not None)
         for line in ("a[x]==1.9 ; python_version > '3' # https://a", "a==1.9 \\\n    --hash=sha256:0", "a (<1.10)", "a \\\r\n <1.10 --x=y"):
-            support.write(f"{self.top}/r.txt", f"# c\n-e .\n{line}\n\n b >= 0\n"
+            support.write(f"{self.top}/r.txt", f"\ufeff# c\n-e .\n{line}\n\n b >= 0\n"
                           "c @ https://u:hunter2@h/c.whl\ngit+https://u:hunter2@h/d\n./e\n")
             self.add("--requirements", f"{self.top}/r.txt")
             self.assertEqual([row[:2] for row in self.rows()], [("a", "1.9"), ("b", "1.0a1")], line)
@@ -496,6 +496,25 @@ class Settings(IndexTest):
         self.add("b", url=self.index.url.replace("//", "//me:s3cret%2F%40@"))
         self.assertTrue(other.requests)
         self.assertFalse(any("Authorization" in headers for _, headers in other.requests))
+        # A file of logins for everybody is for the index and its own redirections alone.
+        support.write(f"{self.home}/.netrc", "default login me password s3cret/@\n")
+        other.requests.clear()
+        self.forget()
+        self.index.add("c", fields={"url": f"http://{other.host}/files/b-1.0-py3-none-any.whl"})
+        self.index.lies["simple/d/$"] = lambda handler: handler.answer(302, b"", Location="/simple/a/") or True
+        self.index.closes = True
+        reply = self.add("b", "c", "d", status=COULD_NOT)
+        self.assertIn("d: no file of it", reply.err)
+        self.assertEqual(len(other.requests), 3)
+        self.assertFalse(any("Authorization" in headers for _, headers in other.requests))
+
+    def test_password_of_a_proxy(self):
+        """libcurl quotes what it cannot parse."""
+        for proxy in ("http://me:s3cret/@127.0.0.1:1", "http://me:s3cret@127.0.0.1:x", "what://me:s3cret@127.0.0.1:1"):
+            for name in ("PIP_PROXY", "http_proxy"):
+                reply = self.add("a", status=COULD_NOT, env=self.environment(**{name: proxy}))
+                self.assertNotIn("s3cret", str(reply))
+                self.assertIn("the proxy's URL is malformed", reply.err)
 
     def test_certificates(self):
         """An https index that requires a client certificate; its links to http are refused."""
@@ -603,6 +622,12 @@ class Lies(IndexTest):
                 while handler.wfile.write(b" " * 65536):
                     pass
 
+        def trailers(handler):
+            handler.answer(200, b"1\r\n \r\n0\r\n", Content_Type=JSON, Transfer_Encoding="chunked")
+            with contextlib.suppress(OSError):
+                while handler.wfile.write(b"X: %s\r\n" % (b"y" * 1000)):
+                    pass
+
         bomb = gzip.compress(b" " * (40 << 20))
         for lie, words in (
                 (lambda h: h.answer(200, b"{", Content_Type=JSON), "no page of an index"),
@@ -611,6 +636,7 @@ class Lies(IndexTest):
                 (lambda h: h.answer(200, b"<script>" * 9999, Content_Type="text/html"), "no file of it"),
                 (lambda h: h.answer(200, bomb, Content_Type=JSON, Content_Encoding="gzip"), "larger than the limit"),
                 (endless, "larger than the limit"),
+                (trailers, "larger than the limit"),
                 (lambda h: h.answer(404, b""), "no such page"),
                 (lambda h: h.answer(403, b""), "another user or password")):
             self.refused("simple/bad/", lie, words)

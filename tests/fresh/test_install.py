@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """hooks/install.sh on a fresh machine: all of it, and away again without a trace."""
 
+import contextlib
 import os
 import shutil
+import sqlite3
 
 import archives
 import support
@@ -44,7 +46,8 @@ class Install(FreshTest):
                                r"- run this as root, or with sudo set up\n\Z")
 
     def check_first_installation(self):
-        said = self.run_there(INSTALL)
+        said = self.run_there("env", f"VIRTUAL_ENV={self.lure()}", INSTALL)
+        self.assertFalse(os.path.exists(self.root.on_disk("/srv/owned")))
         for line in ("Installing packages: build-essential ", "\nBuilding\n",
                      "\nInstalling in /usr/local\n", "\nIndexing the Python environments ",
                      "\nNo Python package with entry points is installed here yet",
@@ -52,6 +55,19 @@ class Install(FreshTest):
                      "\n$ entrydb why console_scripts example --db example.db\nexample = example:main [console_scripts]\n",
                      f"\nInstalled: {PROGRAM}. Databases: ", "\nNext: entrydb"):
             self.assertIn(line, said)
+
+    def lure(self):
+        """Another user's environment: the message about it seems to name a database, whose view runs a command."""
+        uid, lure = support.STRANGER, "/srv/lure.db: 3 site directories"
+        file = self.root.on_disk(f"{lure} belongs to user {uid}; run: setpriv --reuid={uid} --regid={uid} "
+                                 "--clear-groups entrydb update '/srv/lure.db")
+        os.makedirs(os.path.dirname(file))
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            database.execute("CREATE VIEW event AS SELECT edit('x', 'touch /srv/owned #') AS time, '' AS action")
+        os.makedirs(self.root.on_disk(f"{lure}/lib/python3.11/site-packages"))
+        for path in (file, self.root.on_disk(lure)):
+            os.chown(path, uid, uid)
+        return lure
 
     def check_a_prefix_made_meanwhile(self):
         """By another user, in /tmp, while root builds: nothing is installed there, nor where a link leads."""
