@@ -11,16 +11,32 @@
 #include "db/base/file.h"
 #include "indexer/command.h"
 
+#define HASHED_MAX  ((off_t)4 << 30)  /* bytes */
+#define HOLE_MIN    ((off_t)64 << 20) /* bytes; larger files are tested for holes: */
+#define HOLE_FILLED 16                /* sparse if less than 1/16 is allocated */
+
+/* A sparse file costs nothing to create, but hours to read. */
+static bool is_too_large(const struct stat *status)
+{
+	return status->st_size > HASHED_MAX ||
+	       (status->st_size > HOLE_MIN &&
+	        status->st_blocks * 512 < status->st_size / HOLE_FILLED);
+}
+
 static int digest_of(mode_t readers, const char *path, uint8_t digest[SHA256_SIZE],
                      struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open_for(readers, AT_FDCWD, path);
 	struct stat status;
 
+	if (fd < 0 && errno == ENAMETOOLONG) /* else ERROR_LIMIT */
+		errno = ENOENT;
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read %s", path);
 	if (!S_ISREG(status.st_mode)) /* a device may have no end */
 		return error_set(error, ERROR_NOTFOUND, "%s: not a regular file", path);
+	if (is_too_large(&status))
+		return error_set(error, ERROR_LIMIT, "%s: " FILE_HASH_TOO_LARGE, path);
 	if (sha256_of_file(fd, interrupted, digest) == 0)
 		return 0;
 	return interrupted() ? error_set(error, ERROR_IO, "interrupted")

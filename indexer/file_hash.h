@@ -10,11 +10,14 @@
 #include "db/base/sha256.h"
 #include "db/base/slice.h"
 
+/* What ERROR_LIMIT means. */
+#define FILE_HASH_TOO_LARGE "it is too large, or has too large holes, to be compared with its hash"
+
 /*
  * Does the file at @path have the hash @recorded: "sha256=" and the digest in base64url without
  * padding (PEP 376, PEP 427), or in hexadecimal, as in Debian's packages? 1: yes; 0: no;
- * ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO and the like: it could not be read. ERROR_INVALID:
- * another kind of hash. @readers: of the result, as for file_open_for().
+ * ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO and the like: it could not be read. ERROR_LIMIT: it is
+ * too large. ERROR_INVALID: another kind of hash. @readers: of the result, as for file_open_for().
  */
 int file_hash_matches(mode_t readers, const char *path, struct slice recorded, struct error *error);
 

@@ -27,8 +27,9 @@ void sha256_end(struct sha256 *sha, uint8_t digest[SHA256_SIZE]);
 void sha256_of(const void *bytes, size_t len, char hex[SHA256_HEX_SIZE + 1]);
 
 /*
- * The digest of the rest of @fd. @stopped, if not NULL, is called now and then; true cancels. 0, or
- * -1 and errno (EINTR if cancelled).
+ * The digest of the rest of the file @fd. @stopped, if not NULL, is called now and then; true
+ * cancels. 0, or -1 and errno: EINTR if cancelled; EFBIG if there is more to read than the file's
+ * size, as where the file system of a user gives no end.
  */
 int sha256_of_file(int fd, bool (*stopped)(void), uint8_t digest[SHA256_SIZE]);
 

@@ -26,9 +26,6 @@
 #define MODULE_MAX         1024 /* bytes of the dotted name of a module */
 #define OWNERS_OF_A_MODULE 16   /* recorded, in addition to the one that declares it */
 #define HASHES_OF_A_FILE   4    /* several RECORDs may have different hashes of a file */
-#define HASHED_MAX         ((off_t)4 << 30)  /* bytes */
-#define HOLE_MIN           ((off_t)64 << 20) /* bytes; larger files are tested for holes: */
-#define HOLE_FILLED        16                /* sparse if less than 1/16 is allocated */
 
 /* A map from names to numbers with a filter by length modulo 64: most look-ups find nothing. */
 struct names {
@@ -184,19 +181,11 @@ static bool counts_up_to(struct records *records, struct name_map *times, struct
 static void compare(const struct records *records, const char *path, struct slice sha256)
 {
 	const char *rule = "unread", *what = NULL;
-	struct stat status;
 	struct error own = {0};
-	bool is_file = collect_status(records->collect, path, &status) && S_ISREG(status.st_mode);
-	int code = 1;
+	int code = file_hash_matches(records->collect->readers, path, sha256, &own);
 
-	/* A sparse file costs nothing to create, but hours to read. */
-	if (is_file && status.st_size > HASHED_MAX)
-		what = "it is too large to be compared with its hash";
-	else if (is_file && status.st_size > HOLE_MIN &&
-	         status.st_blocks * 512 < status.st_size / HOLE_FILLED)
-		what = "it is one large hole, and was not compared with its hash";
-	else
-		code = file_hash_matches(records->collect->readers, path, sha256, &own);
+	if (code == ERROR_LIMIT)
+		what = FILE_HASH_TOO_LARGE;
 	if (code == ERROR_PERMISSION && !records->collect->readers)
 		what = "it cannot be read";
 	if (code == 0 || code == ERROR_NOTFOUND || code == ERROR_FORMAT) {

@@ -60,27 +60,41 @@ static int note_placed(struct unpack *unpack, struct error *error)
 	return failed ? error_nomem(error) : 0;
 }
 
-static const struct name_map *kept_inodes; /* for nftw(), which passes no payload */
+/* What remains counts as a member: each of many whiteouts may meet it. */
+static int check_totals(const struct unpack *unpack, struct error *error)
+{
+	if (unpack->members <= ARCHIVE_MEMBERS_MAX && unpack->bytes <= ARCHIVE_UNPACKED_MAX)
+		return 0;
+	return error_set(error, ERROR_LIMIT,
+	                 "the layers have more than 4,194,304 members or 64 GiB");
+}
+
+static struct unpack *whiteout_of; /* for nftw(), which passes no payload */
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-	bool is_self = strcmp(path + walk->base, ".") == 0;
+	bool is_kept = strcmp(path + walk->base, ".") == 0 ||
+	               (whiteout_of &&
+	                name_map_get(&whiteout_of->placed, key_of(status)) != NAME_MAP_NONE);
 
 	(void)type;
-	if (is_self || (kept_inodes && name_map_get(kept_inodes, key_of(status)) != NAME_MAP_NONE))
+	if (!is_kept && remove(path) == 0)
 		return 0;
-	return remove(path) == 0 || errno == ENOTEMPTY || errno == EEXIST ? 0 : -1;
+	if (!is_kept && errno != ENOTEMPTY && errno != EEXIST)
+		return -1;
+	return whiteout_of && ++whiteout_of->members > ARCHIVE_MEMBERS_MAX ? -1 : 0;
 }
 
 /*
- * Remove @name recursively, except the members in @kept (or NULL) and the directories above them;
- * "." itself stays. Nobody else can write in the tree, and its paths are short: open_directory().
+ * Remove @name recursively; for a whiteout of @unpack (or NULL), except the members that its layer
+ * has placed, and the directories above them. "." itself stays. Nobody else can write in the tree,
+ * and its paths are short: open_directory().
  */
-static int remove_within(int directory, const char *name, const struct name_map *kept)
+static int remove_within(int directory, const char *name, struct unpack *unpack)
 {
 	CLEANUP(cleanup_free) char *path = text_format(FILE_BY_FD, directory, name);
 
-	kept_inodes = kept;
+	whiteout_of = unpack;
 	if (!path)
 		return -1;
 	if (nftw(path, remove_one, WALK_DESCRIPTORS, FTW_DEPTH | FTW_PHYS) == 0)
@@ -103,9 +117,10 @@ static int apply_whiteout(struct unpack *unpack, struct error *error)
 		return 0;
 	else if (!*gone || strcmp(gone, ".") == 0 || strcmp(gone, "..") == 0)
 		return error_set(error, ERROR_FORMAT, "a whiteout of nothing that can be removed");
-	return remove_within(unpack->parent, gone, &unpack->placed) == 0
-	               ? 0
-	               : error_errno(error, errno, "cannot be removed");
+	if (remove_within(unpack->parent, gone, unpack) == 0)
+		return 0;
+	return check_totals(unpack, error) < 0 ? ERROR_LIMIT
+	                                       : error_errno(error, errno, "cannot be removed");
 }
 
 /* --- directories --- */
@@ -226,9 +241,10 @@ static int place_member(struct unpack *unpack, struct archive_member *member, st
 	int code;
 
 	unpack->bytes += type == S_IFREG ? member->size : 0;
-	if (++unpack->members > ARCHIVE_MEMBERS_MAX || unpack->bytes > ARCHIVE_UNPACKED_MAX)
-		return error_set(error, ERROR_LIMIT,
-		                 "the layers have more than 4,194,304 members or 64 GiB");
+	unpack->members++;
+	code = check_totals(unpack, error);
+	if (code < 0)
+		return code;
 	code = find_place(unpack, member->path, true, &unpack->parent, &unpack->name, error);
 	if (code < 0 || !unpack->name)
 		return code;

@@ -9,7 +9,7 @@
  * (db/base/file.h): the parent directory of each member is opened with RESOLVE_IN_ROOT, and the
  * member by its last component, without following a link. Devices and set-user-ID bits are omitted;
  * the owner always gets the permissions that unpacking needs. Root sets the owners given in the
- * image.
+ * image, as far as its user namespace has them.
  */
 #ifndef INDEXER_IMAGE_UNPACK_H
 #define INDEXER_IMAGE_UNPACK_H

@@ -159,15 +159,17 @@ static int compare_hash(struct verify *verify, struct slice directory, struct sl
 	struct error own = {0};
 	int code = path ? file_hash_matches(0, path, recorded, &own) : error_nomem(&own);
 
-	if (code < 0 && code != ERROR_NOTFOUND && code != ERROR_PERMISSION && code != ERROR_INVALID)
+	if (code < 0 && code != ERROR_NOTFOUND && code != ERROR_PERMISSION &&
+	    code != ERROR_INVALID && code != ERROR_LIMIT)
 		return error_move(error, &own);
 	error_clear(&own);
 	verify->hashes += code != ERROR_INVALID;
 	if (code > 0 || code == ERROR_INVALID)
 		return 0;
 	what = text_format("%.*s: %s", (int)file.len, file.ptr,
-	                   code < 0 ? "it cannot be read"
-	                            : "not the file that was installed: RECORD has another hash");
+	                   code == ERROR_LIMIT ? FILE_HASH_TOO_LARGE
+	                   : code < 0          ? "it cannot be read"
+	                              : "not the file that was installed: RECORD has another hash");
 	if (what)
 		differ(verify, directory, what);
 	return what ? 0 : error_nomem(error);

@@ -173,7 +173,7 @@ class Rules(Site):
         self.check("unread", plant, lambda: self.install("alpha", "[g]\nx = alpha:y\n"))
         self.assertIn("too large", self.audit().objects[0]["message"])
         os.truncate(f"{self.site}/alpha.py", 1 << 31)
-        self.assertIn("one large hole", self.audit().objects[0]["message"])
+        self.assertIn("too large holes", self.audit().objects[0]["message"])
         os.truncate(f"{self.site}/alpha.py", 1 << 20)
         self.assertEqual(self.rules(), ["file-changed"])
 

@@ -565,6 +565,10 @@ class Verifying(CommandTest):
         self.assertEqual((found[0]["database"], found[0]["path"], found[0]["distribution"]),
                          (self.database, self.site, "alpha-1.0.dist-info"))
 
+    def test_a_large_hole_is_not_hashed(self):
+        os.truncate(f"{self.info}/entry_points.txt", 1 << 42)
+        self.assertIn("too large holes", self.verify(status=NOT_FOUND).out)
+
     def test_other_spellings_of_a_hash(self):
         """Debian's RECORD has hexadecimal digits; hashes other than SHA-256 are not checked."""
         text = entry_points("beta").encode()

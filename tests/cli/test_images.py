@@ -352,6 +352,32 @@ class Hostile(Case):
                                             "GNU.sparse.realsize": str(1 << 40)}
         self.bad("this may be a bomb|more than 4,194,304 members or 64 GiB|parse", (info, b"1\n1099511627775\n1\n".ljust(512, b"\0")))
 
+    def test_holes(self):
+        """A file of 4 GiB in a layer of 10 kB: those who read it get its zeros."""
+        with open(f"{self.work}/hole", "wb") as file:
+            file.truncate(4 << 30)
+        packed = subprocess.run(["tar", "--sparse", "-C", self.work, "-cf", "-", "hole"], capture_output=True, check=True)
+        self.refuse("1,000 times its size", packed.stdout)
+
+    def test_many_whiteouts(self):
+        """Whiteouts of a directory that the layer itself has filled: each meets all files."""
+        for name in ("d/.wh..wh..opq", ".wh.d"):
+            shutil.rmtree(f"{self.work}/image", ignore_errors=True)
+            files = {f"d/{i}": "" for i in range(2100)}
+            self.refuse("more than 4,194,304 members", layer(files, *[member(name, "")] * 2100))
+
+    @unittest.skipUnless(shutil.which("unshare"), "unshare is not installed")
+    def test_user_namespace(self):
+        """Owners without a number there are not set. (Without privileges, "/" itself belongs to one of them.)"""
+        if self.user or os.geteuid() != 0:
+            self.skipTest("needs root")
+        layout = self.layout().add(layer(distribution("a", "1.0", "[g]\na = a:main\n"), member("b", "x", uid=12345, gid=54321)))
+        done = subprocess.run(["unshare", "-r", self.program.executable, "add", layout], cwd=self.work, env=self.program.env,
+                              **self.other, capture_output=True, text=True, check=False)
+        if done.stderr.startswith("unshare:"):
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_missing_layer(self):
         self.refuse("cannot|No such file|not in it", change=lambda m: {**m, "layers": [{"digest": "sha256:" + "0" * 64}]})
 

@@ -1,8 +1,14 @@
 /*
  * test_hash.c - SipHash-1-3: values under the zero key are stable, and each process has a random
- * key.
+ * key. SHA-256 of a file ends at its size.
  */
 #include "db/base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "db/base/sha256.h"
 
 #include "test.h"
 
@@ -54,5 +60,17 @@ static void test_key(void **state)
 	assert_true(hash_keyed(key, "a", 1) != hash_stable("a", 1));
 }
 
+static void test_file_without_end(void **state)
+{
+	uint8_t digest[SHA256_SIZE];
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(sha256_of_file(fd, NULL, digest), -1);
+	assert_int_equal(errno, EFBIG);
+	close(fd);
+}
+
 RUN_TESTS(cmocka_unit_test(test_numbers), cmocka_unit_test(test_lengths_differ),
-          cmocka_unit_test(test_known_values), cmocka_unit_test(test_key))
+          cmocka_unit_test(test_known_values), cmocka_unit_test(test_key),
+          cmocka_unit_test(test_file_without_end))
