@@ -9,9 +9,10 @@
 
 #define NANOSECONDS INT64_C(1000000000) /* in a second */
 
+/* Times of files before 1678 or after 2262 wrap around: they remain distinct. */
 static inline int64_t nanoseconds_of(struct timespec time)
 {
-	return (int64_t)time.tv_sec * NANOSECONDS + time.tv_nsec;
+	return (int64_t)((uint64_t)time.tv_sec * NANOSECONDS + (uint64_t)time.tv_nsec);
 }
 
 /* The current time of @clock; 0 if the clock does not exist. */
