@@ -24,7 +24,7 @@
 #define LIBRARIES_MAX 256 /* libraries of one object */
 #define LEVELS_MAX    5   /* of subdirectories, such as tls/haswell/avx512_1/x86_64 */
 
-/* A search path of a library; $ORIGIN is the library's directory. */
+/* A search path of a library, null at its end; $ORIGIN is the library's directory. */
 struct run_paths {
 	struct slice paths, origin;
 };
@@ -34,7 +34,9 @@ struct needed {
 	struct slice sysroot;   /* a prefix of all paths */
 	struct name_map met;    /* checked paths */
 	struct name_map places; /* checked directories */
-	struct slice *paths;    /* the paths to follow, in the arena */
+	struct slice *inner;    /* and those of their subdirectories that are searched, too */
+	size_t inner_count, inner_room;
+	struct slice *paths; /* the paths to follow, in the arena */
 	size_t count, room;
 	struct arena arena;
 	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs: also used for dependencies */
@@ -49,18 +51,45 @@ static void needed_free(struct needed *needed)
 	name_map_free(&needed->met);
 	name_map_free(&needed->places);
 	arena_free(&needed->arena);
+	free(needed->inner);
 	free(needed->paths);
 }
 
-/* Prefix @path with the sysroot, in @to. False: too long. */
-static bool reach(const struct needed *needed, struct slice path, char to[PATH_MAX],
+/*
+ * Expand @path, and prefix it with the sysroot, in @to. False: the result is unknown, and the
+ * object is refused.
+ */
+static bool reach(struct needed *needed, struct slice path, struct slice origin, char to[PATH_MAX],
                   struct slice *out)
 {
-	int length = snprintf(to, PATH_MAX, "%.*s%.*s", (int)needed->sysroot.len,
-	                      needed->sysroot.ptr, (int)path.len, path.ptr);
+	struct error own = {0};
+	char text[PATH_MAX];
+	int length;
 
-	*out = (struct slice){to, (size_t)length};
-	return length < PATH_MAX;
+	if (linkage_expand(path, origin, text, out)) {
+		length = snprintf(to, PATH_MAX, "%.*s%s", (int)needed->sysroot.len,
+		                  needed->sysroot.ptr, text[0] ? text : ".");
+		*out = (struct slice){to, (size_t)length};
+		if (length < PATH_MAX)
+			return true;
+	}
+	error_set(&own, ERROR_PERMISSION,
+	          "where it leads to libraries is unknown: $LIB or $PLATFORM, or too long a path");
+	needed->code = loader_refuse(needed->object, &own, needed->error);
+	return false;
+}
+
+/* Take the next directory of a search path. */
+static bool next_place(struct needed *needed, struct run_paths *where, char to[PATH_MAX],
+                       struct slice *place)
+{
+	struct slice rest = where->paths, entry;
+
+	if (slice_is_null(rest) || needed->code < 0)
+		return false;
+	entry = slice_before(rest, ':');
+	where->paths = entry.len < rest.len ? slice_from(rest, entry.len + 1) : (struct slice){0};
+	return reach(needed, entry, where->origin, to, place);
 }
 
 /* @path ends in a NUL. */
@@ -87,19 +116,25 @@ static int ask_about(struct needed *needed, struct slice path)
 	return loader_check(&library, needed->error);
 }
 
+static int ask_for(struct needed *needed, struct slice place, struct slice name)
+{
+	char path[PATH_MAX];
+
+	return path_room(place, name) > sizeof(path)
+	               ? 0
+	               : ask_about(needed, path_join(path, place, name));
+}
+
 static void ask_in(struct needed *needed, struct run_paths where, struct slice name)
 {
-	char expanded[PATH_MAX], text[PATH_MAX];
-	struct slice path;
+	char text[PATH_MAX];
+	struct slice place;
 
-	while (needed->code == 0 &&
-	       linkage_next_path(&where.paths, where.origin, expanded, &path)) {
-		size_t left = sizeof(expanded) - path.len;
-
-		path.len += (size_t)snprintf(expanded + path.len, left, "/%.*s", (int)name.len,
-		                             name.ptr);
-		if (path.len < sizeof(expanded) && reach(needed, path, text, &path))
-			needed->code = ask_about(needed, path);
+	while (next_place(needed, &where, text, &place)) {
+		needed->code = ask_for(needed, place, name);
+		for (size_t i = 0; needed->code == 0 && i < needed->inner_count; i++)
+			if (slice_starts(needed->inner[i], place))
+				needed->code = ask_for(needed, needed->inner[i], name);
 	}
 }
 
@@ -112,6 +147,7 @@ static int ask_below(struct needed *needed, const char *path, int levels, struct
 {
 	CLEANUP(cleanup_closedir) DIR *directory = NULL;
 	struct stat status = {0}; /* if there is none */
+	bool failed = false;
 	const char *name;
 	int more = 0, code = file_status(AT_FDCWD, path, &status, error);
 
@@ -120,6 +156,12 @@ static int ask_below(struct needed *needed, const char *path, int levels, struct
 		                          error);
 	if (code < 0 || levels == 0 || !S_ISDIR(status.st_mode))
 		return code;
+	if (!array_grow(&needed->inner, needed->inner_count, sizeof(*needed->inner),
+	                &needed->inner_room))
+		return error_nomem(error);
+	needed->inner[needed->inner_count++] = arena_copy(&needed->arena, slice_of(path), &failed);
+	if (failed)
+		return error_nomem(error);
 	directory = file_open_directory(AT_FDCWD, path);
 	while (code == 0 && directory && (more = file_next(directory, &name)) > 0) {
 		CLEANUP(cleanup_free) char *inner = text_format("%s/%s", path, name);
@@ -145,36 +187,35 @@ static int ask_place(struct needed *needed, const char *place, struct error *err
 }
 
 /*
- * Check the directories of a search path. The dynamic linker also searches subdirectories (the
- * above, $LIB, $PLATFORM): so each directory is checked up to the known part, regardless of its
- * contents. Relative paths begin at the current directory, that is, anywhere for a manifest.
+ * Check a directory in which libraries are searched, regardless of its contents. A relative path
+ * begins at the current directory, that is, anywhere for a manifest.
  */
+static void ask_directory(struct needed *needed, struct slice place)
+{
+	struct error own = {0};
+	bool failed = false;
+
+	if (name_map_get(&needed->places, place) != NAME_MAP_NONE)
+		return;
+	place = arena_copy(&needed->arena, place, &failed);
+	name_map_put(&needed->places, place, 0, &failed);
+	if (failed)
+		error_nomem(&own);
+	else if (needed->object->listed && place.ptr[needed->sysroot.len] != '/')
+		error_set(&own, ERROR_PERMISSION,
+		          "a relative run path leads to libraries of others");
+	else
+		ask_place(needed, place.ptr, &own);
+	needed->code = loader_refuse(needed->object, &own, needed->error);
+}
+
 static void ask_where(struct needed *needed, struct run_paths where)
 {
-	bool more = where.paths.len > 0;
+	char text[PATH_MAX];
+	struct slice place;
 
-	while (more && needed->code == 0) {
-		struct error own = {0};
-		bool failed = false;
-		char text[PATH_MAX], reached[PATH_MAX];
-		struct slice place;
-
-		more = memchr(where.paths.ptr, ':', where.paths.len);
-		linkage_expand(slice_take(&where.paths, ':'), where.origin, text, &place);
-		if (!reach(needed, slice_of(text[0] ? text : "."), reached, &place) ||
-		    name_map_get(&needed->places, place) != NAME_MAP_NONE)
-			continue;
-		place = arena_copy(&needed->arena, place, &failed);
-		name_map_put(&needed->places, place, 0, &failed);
-		if (failed)
-			error_nomem(&own);
-		else if (needed->object->listed && text[0] != '/')
-			error_set(&own, ERROR_PERMISSION,
-			          "a relative run path leads to libraries of others");
-		else
-			ask_place(needed, place.ptr, &own);
-		needed->code = loader_refuse(needed->object, &own, needed->error);
-	}
+	while (next_place(needed, &where, text, &place))
+		ask_directory(needed, place);
 }
 
 static bool keep_run_path(void *payload, enum elf_link what, struct slice text, struct slice of)
@@ -194,16 +235,18 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 {
 	struct needed *needed = payload;
 	int before = errno; /* elf_file_links() uses errno for its own failures */
-	char text[PATH_MAX], reached[PATH_MAX];
+	char text[PATH_MAX];
 	struct slice path;
 
 	(void)of;
 	if (what < ELF_NEEDED || what > ELF_FILTER)
 		return true;
+	if (!reach(needed, name, needed->origin, text, &path))
+		return false;
+	name = slice_from(path, needed->sysroot.len);
 	if (memchr(name.ptr, '/', name.len)) {
-		ask_where(needed, (struct run_paths){path_directory(name), needed->origin});
-		if (needed->code == 0 && linkage_expand(name, needed->origin, text, &path) &&
-		    reach(needed, path, reached, &path))
+		ask_directory(needed, slice_between(path.ptr, path_base(path).ptr));
+		if (needed->code == 0)
 			needed->code = ask_about(needed, path);
 	} else if (needed->runpath.len) {
 		ask_in(needed, (struct run_paths){needed->runpath, needed->origin}, name);
@@ -252,8 +295,16 @@ int needed_check(const struct loadable *object, struct error *error)
 	CLEANUP(needed_free)
 	struct needed needed = {
 	        .object = object, .sysroot = slice_of(object->sysroot), .error = error};
-	int code = ask_needed_by(&needed, slice_of(object->path));
+	struct slice path = slice_of(object->path), expanded;
+	char text[PATH_MAX];
+	int code;
 
+	if (!linkage_expand(path, SLICE(""), text, &expanded) || !slice_equal(path, expanded))
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s (of %s) is not loaded: dlopen() replaces $ORIGIN, $LIB and "
+		                 "$PLATFORM in its path",
+		                 object->path, object->distribution);
+	code = ask_needed_by(&needed, path);
 	for (size_t next = 0; code == 0 && next < needed.count; next++)
 		code = ask_needed_by(&needed, needed.paths[next]);
 	return code;

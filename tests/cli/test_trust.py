@@ -977,6 +977,62 @@ class Loading(TrustTest):
                 self.assertIn(f"{each} belongs to user", self.load("host", "plugin")[1])
                 os.chown(each, 0, 0)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_what_the_dynamic_linker_expands(self):
+        """$ORIGIN anywhere, alone or braced, but not in a longer word; what $LIB and $PLATFORM are, only it knows."""
+        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:entry\n")
+        pkg, mine, stub = f"{self.site}/pkg", f"{self.mine}/d", f"{self.top}/stub.so"
+        os.makedirs(pkg)
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+
+        def link(output, *flags):
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", output, "-Wl,--no-as-needed", "-Wl,--enable-new-dtags", *flags],
+                           input=b"int entry(void) { return 1; }", check=True)
+
+        def load(place, needed, run_path, cwd=mine):
+            """Once with a library of root's, once with one of another user's, in directories of root's."""
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            link(stub, f"-Wl,-soname,{needed}")
+            link(f"{pkg}/libplugin.so", stub, f"-Wl,-rpath,{run_path}")
+            shutil.copy(stub, place)
+            own = self.load("host", "plugin", f"os.chdir({cwd!r})")[0]
+            os.chown(place, self.other.uid, self.other.gid)
+            foreign = self.load("host", "plugin", f"os.chdir({cwd!r})")[0]
+            os.unlink(place)
+            return own, foreign
+
+        lib, cpu = glob.glob("/lib/*/libc.so.6")[0].split("/")[2] if glob.glob("/lib/*/libc.so.6") else "", os.uname().machine
+        for place, needed, run_path, loads in (
+                (f"{mine}{pkg}/libx.so", "libx.so", f"{mine}/$ORIGIN", True), (f"{mine}{pkg}/libx.so", "libx.so", f"{mine}${{ORIGIN}}", True),
+                (f"{mine}/$ORIGINx/libx.so", "libx.so", "$ORIGINx", True), (f"{mine}/${{ORIGIN/libx.so", "libx.so", "${ORIGIN", True),
+                (f"{mine}/libx.so", "libx.so", "/none:", True), (f"{mine}/libx.so", "libx.so", ".", True),
+                (f"{pkg}x.so", "${ORIGIN}x.so", "/none", True), (f"{mine}/a:b/libx.so", f"{mine}/a:b/libx.so", "/none", True),
+                (f"{mine}/lib/{lib}/libx.so", "libx.so", f"{mine}/$LIB", False), (f"{mine}/{cpu}/libx.so", "libx.so", f"{mine}/${{PLATFORM}}", False),
+                (f"{mine}/lib/{lib}x.so", "${LIB}x.so", "/none", False)):
+            self.assertEqual(load(place, needed, run_path), (0 if loads else -5, -5), (needed, run_path))
+        link(f"{pkg}/libplugin.so", f"-Wl,-rpath,/{'x/' * 2100}")
+        self.assertEqual(self.load("host", "plugin")[0], -5)
+        self.site = f"{self.mine}/$LIB/lib/python3.11/site-packages"
+        shutil.copytree(self.prefix, f"{self.mine}/$LIB")
+        link(f"{self.site}/pkg/libplugin.so")
+        self.assertIn("dlopen() replaces", self.load("host", "plugin")[1])
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_what_a_library_for_a_processor_needs(self):
+        info, theirs = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:entry\n"), f"{self.top}/theirs"
+        best = f"{self.site}/pkg/glibc-hwcaps/x86-64-v2"
+        os.makedirs(best)
+        os.makedirs(theirs)
+        self.other.own(theirs)
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+        for output, *flags in ((f"{best}/libhelper.so", f"-Wl,-rpath,{theirs}"), (f"{self.site}/pkg/libhelper.so",),
+                               (f"{self.site}/pkg/libplugin.so", f"{self.site}/pkg/libhelper.so", "-Wl,-rpath,$ORIGIN")):
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", output, "-Wl,--no-as-needed", "-Wl,--enable-new-dtags",
+                            f"-Wl,-soname,{os.path.basename(output)}", *flags], input=b"int entry(void) { return 1; }", check=True)
+        self.assertIn(f"{theirs} belongs to user", self.load("host", "plugin")[1])
+        os.chown(theirs, 0, 0)
+        self.assertEqual(self.load("host", "plugin")[0], 0)
+
     def test_a_host_with_more_rights_than_its_user(self):
         """A set-uid program that has put its user back can take root again; so could what it loads."""
         info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n")

@@ -3,6 +3,7 @@
  */
 #include "libquery/disk/elf/linkage_search.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,32 +311,52 @@ static int try_in(struct closure *closure, struct slice directory, struct slice 
 	return try_path(closure, path_join(path, directory, name), is_system, out);
 }
 
-bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], struct slice *out)
+/* The length of the token @name at the start of @text, which follows '$', as in glibc; 0: none. */
+static size_t token_length(struct slice text, struct slice name)
 {
-	const struct slice plain = SLICE("$ORIGIN"), braced = SLICE("${ORIGIN}");
-	struct slice token = slice_starts(entry, plain) ? plain : braced, before = SLICE("");
-	const char *other;
-	int length;
+	const bool is_braced = slice_starts(text, SLICE("{"));
+	const size_t end = is_braced + name.len;
+	const char next = end < text.len ? text.ptr[end] : '\0';
 
-	if (slice_starts(entry, token)) {
-		before = origin;
-		entry = slice_from(entry, token.len);
-	}
-	other = memchr(entry.ptr, '$', entry.len);
-	while (other && entry.len > 0 &&
-	       (entry.ptr + entry.len > other || entry.ptr[entry.len - 1] != '/'))
-		entry.len--;
-	length = snprintf(to, PATH_MAX, "%.*s%.*s", (int)before.len, before.ptr, (int)entry.len,
-	                  entry.ptr);
-	*out = (struct slice){to, (size_t)length};
-	return !other && length > 0 && length < PATH_MAX && to[0] == '/';
+	if (!slice_starts(slice_from(text, is_braced), name))
+		return 0;
+	if (is_braced)
+		return next == '}' ? end + 1 : 0;
+	return isalnum((unsigned char)next) || next == '_' ? 0 : end;
 }
 
-bool linkage_next_path(struct slice *paths, struct slice origin, char to[PATH_MAX],
-                       struct slice *out)
+bool linkage_expand(struct slice text, struct slice origin, char to[PATH_MAX], struct slice *out)
+{
+	char *at = to;
+
+	while (text.len > 0) {
+		struct slice rest = slice_from(text, 1), part = slice_first(text, 1);
+		size_t token = 0;
+
+		if (text.ptr[0] == '$') {
+			if (token_length(rest, SLICE("LIB")) ||
+			    token_length(rest, SLICE("PLATFORM")))
+				return false;
+			token = token_length(rest, SLICE("ORIGIN"));
+		}
+		if (token)
+			part = origin;
+		if (part.len >= (size_t)(to + PATH_MAX - at))
+			return false;
+		at = mempcpy(at, part.ptr, part.len);
+		text = slice_from(rest, token);
+	}
+	*at = '\0';
+	*out = slice_between(to, at);
+	return true;
+}
+
+/* Take the next directory off @paths, skipping those that are unknown or relative. */
+static bool next_path(struct slice *paths, struct slice origin, char to[PATH_MAX],
+                      struct slice *out)
 {
 	while (paths->len > 0)
-		if (linkage_expand(slice_take(paths, ':'), origin, to, out))
+		if (linkage_expand(slice_take(paths, ':'), origin, to, out) && to[0] == '/')
 			return true;
 	return false;
 }
@@ -349,7 +370,7 @@ static int try_paths(struct closure *closure, struct slice paths, const struct l
 	int code = 0;
 
 	while (code == 0 && closure->tries < LINKAGE_TRIES_MAX &&
-	       linkage_next_path(&paths, origin, text, &directory))
+	       next_path(&paths, origin, text, &directory))
 		code = try_in(closure, directory, name, library->is_system, out);
 	return code;
 }
@@ -431,7 +452,8 @@ int closure_find(struct closure *closure, size_t user, struct slice name, struct
 	int code;
 
 	if (memchr(name.ptr, '/', name.len)) /* a path */
-		return linkage_expand(name, path_directory(library->path), text, &path)
+		return linkage_expand(name, path_directory(library->path), text, &path) &&
+		                       text[0] == '/'
 		               ? try_path(closure, path, library->is_system, out)
 		               : 0;
 	code = try_run_paths(closure, user, name, out);

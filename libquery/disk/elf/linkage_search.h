@@ -115,16 +115,10 @@ struct closure {
 };
 
 /*
- * Expand $ORIGIN in an entry of RPATH or RUNPATH into @to. False if the result is unknown here: for
- * other tokens, where @to is the directory above them, and for relative paths.
+ * Expand each $ORIGIN in an entry of RPATH or RUNPATH, or in the name of a needed library. False if
+ * the result is unknown or too long: $LIB and $PLATFORM depend on the dynamic linker.
  */
-bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], struct slice *out);
-
-/*
- * Take the next directory off the colon-separated @paths, skipping those that cannot be expanded.
- */
-bool linkage_next_path(struct slice *paths, struct slice origin, char to[PATH_MAX],
-                       struct slice *out);
+bool linkage_expand(struct slice text, struct slice origin, char to[PATH_MAX], struct slice *out);
 
 /* Call before the first search for an object: libraries stay cached until the next call. */
 void closure_begin(struct closure *closure);
