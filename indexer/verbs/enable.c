@@ -10,6 +10,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/entry_points_txt.h"
@@ -288,6 +289,20 @@ static int read_text(struct publication *publication, char **text, size_t *lengt
 	return code < 0 ? code : publication_restart(publication, error);
 }
 
+/* Rules where others can write are not read, and nothing of that environment is loaded. */
+static int check_place(const struct change *change, struct error *error)
+{
+	CLEANUP(cleanup_free)
+	char *place = strndup(change->file, path_directory(slice_of(change->file)).len);
+	CLEANUP(error_clear) struct error own = {0};
+	int code =
+	        place ? safe_believe_place(place, change->sysroot, false, &own) : error_nomem(&own);
+
+	return code < 0 ? error_set(error, own.code, "%s: rules there would be ignored: %s",
+	                            change->file, error_text(&own))
+	                : 0;
+}
+
 static int change_file(const struct change *change, struct error *error)
 {
 	CLEANUP(publication_end) struct publication publication = PUBLICATION_INIT;
@@ -305,6 +320,8 @@ static int change_file(const struct change *change, struct error *error)
 	if (code == 0)
 		code = databases_check_owner(change->file, way.uid, way.gid,
 		                             change->options->command, error);
+	if (code == 0)
+		code = check_place(change, error);
 	if (code == 0)
 		code = publication_begin(&publication, change->file, &wait, error);
 	if (code == 0)

@@ -217,6 +217,19 @@ class Writing(TrustTest):
         self.assertIn(f"everybody may write to {self.prefix}", reply.err)
 
 
+    def test_rules_where_others_can_write(self):
+        """They would be ignored, and everything of that environment refused."""
+        etc = f"{self.prefix}/etc"
+        os.makedirs(etc)
+        os.chown(etc, 0, self.other.gid)
+        os.chmod(etc, 0o775)
+        reply = self.run_program("disable", "--prefix", self.prefix, "demo", status=COULD_NOT)
+        self.assertIn("rules there would be ignored", reply.err)
+        self.assertEqual(os.listdir(etc), [])
+        os.chown(etc, 0, 0)
+        self.run_program("disable", "--prefix", self.prefix, "demo", status=DONE)
+
+
 class Publishing(TrustTest):
     def publishes(self, word):
         with open(self.database, "rb") as file:
@@ -485,8 +498,7 @@ class Publishing(TrustTest):
         os.chmod(self.top, 0o755)
         self.other.run("mv", f"{self.prefix}/private", policy)
         self.other.run("mv", f"{self.prefix}/public", f"{self.database}.lock")
-        self.run_program("disable", "--prefix", self.prefix, "demo", status=DONE)
-        self.assertIn("demo", support.read(policy))
+        self.assertIn("rules there would be ignored", self.run_program("disable", "--prefix", self.prefix, "demo", status=COULD_NOT).err)
         self.assertEqual(stat.S_IMODE(os.stat(policy).st_mode), 0o600)
         self.assertIn("is not a regular file that only you can open", self.update(status=COULD_NOT).err)
 
