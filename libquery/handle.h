@@ -99,7 +99,7 @@ struct entrydb {
 	enum entrydb_fresh fresh;
 	char *database;             /* of the options, or NULL */
 	char *sysroot;              /* of the options, or NULL; also for "/" */
-	bool is_impersonal;         /* one was named, even "/": without the user's policy file */
+	bool is_impersonal;         /* one was named, even "/": without the user's own policy */
 	struct file_sysroot inside; /* while it is locked, with a sysroot */
 	const struct file_sysroot *outer;
 	char *program; /* of the options, or NULL; for rules of one program */

@@ -272,7 +272,8 @@ int policy_refresh(struct entrydb *db, int64_t age, struct error *error)
 	int64_t now = nanoseconds_now(CLOCK_MONOTONIC_COARSE);
 	int code;
 
-	policy->disabled = slice_of(trust_environment(POLICY_DISABLE_VARIABLE));
+	policy->disabled = db->is_impersonal ? (struct slice){0}
+	                                     : slice_of(trust_environment(POLICY_DISABLE_VARIABLE));
 	if (policy->last_read && now - policy->last_read < age)
 		return 0;
 	code = list_layers(db, error);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "db/base/array.h"
-#include "db/base/trust.h"
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
 #include "libquery/disk/tree/distname.h"
@@ -119,9 +118,7 @@ int policy_rules_read(struct slice text, struct policy_rules *rules, struct erro
 
 bool policy_is_empty(const struct policy *policy)
 {
-	const char *disabled = trust_environment(POLICY_DISABLE_VARIABLE);
-
-	if (disabled && disabled[0])
+	if (policy->disabled.len > 0)
 		return false;
 	for (size_t i = 0; i < policy->count; i++)
 		if (policy->layers[i].rules.count > 0 || policy->layers[i].why.code < 0)

@@ -93,6 +93,13 @@ class Verbs(PolicyTest):
         self.run_program("disable", "--user", "g/n", env=env, status=DONE)
         self.assertEqual(support.read(f"{self.home}/elsewhere/entrydb/policy.conf"), "[g]\nn = disable\n")
 
+    def test_the_environment_of_a_caller_counts_only_here(self):
+        """A hook is started with --root, by whoever has become root: what it writes is for everybody."""
+        env = self.environment(ENTRYDB_DISABLE="g")
+        for where, groups in ((), {"h"}), (("--root", "/"), {"g", "h"}):
+            lines = self.run_program("list", *where, "--path", self.site, "--allowed", env=env, status=DONE).lines
+            self.assertEqual({line.split("\t")[0] for line in lines}, groups)
+
     def test_usage(self):
         self.run_program("disable", status=USAGE)
         self.run_program("disable", "g/n", "more", status=USAGE)
