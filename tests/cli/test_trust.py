@@ -1024,6 +1024,11 @@ class Loading(TrustTest):
             self.assertEqual(load(place, needed, run_path), (0 if loads else -5, -5), (needed, run_path))
         link(f"{pkg}/libplugin.so", f"-Wl,-rpath,/{'x/' * 2100}")
         self.assertEqual(self.load("host", "plugin")[0], -5)
+        link(f"{pkg}/libplugin.so", "-Wl,--disable-new-dtags,-rpath,")
+        theirs = f"{self.top}/theirs"
+        os.makedirs(theirs)
+        self.other.own(theirs)
+        self.assertEqual(self.load("host", "plugin", f"os.chdir({theirs!r})")[0], 0)
         self.site = f"{self.mine}/$LIB/lib/python3.11/site-packages"
         shutil.copytree(self.prefix, f"{self.mine}/$LIB")
         link(f"{self.site}/pkg/libplugin.so")
