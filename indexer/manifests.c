@@ -296,7 +296,9 @@ static int settle_and_list(struct work *work)
 	code = settle_all(work);
 	if (!text_close(work->list, &text))
 		return error_nomem(work->error);
-	return code < 0 ? code : write_file(work, MANIFESTS_LIST, text, 0600);
+	if (code < 0 || (work->old_list && strcmp(work->old_list, text) == 0))
+		return code;
+	return write_file(work, MANIFESTS_LIST, text, 0600);
 }
 
 int manifests_write(const struct options *options, const struct database *database,

@@ -385,8 +385,10 @@ static enum status update_database(const struct options *options, const struct d
 	if (code < 0)
 		return fail(&error);
 	if (options->fresh == ENTRYDB_FRESH_ROOTS && !options->sealed &&
-	    !update_is_needed(options, database, false))
+	    !update_is_needed(options, database, false)) {
+		manifests_follow(options, database); /* permissions of objects are not in it */
 		return STATUS_DONE;
+	}
 	code = edit_database(options, database, update_in, NULL, &result, &error);
 	if (code < 0 && readers && !update_is_needed(options, readers, true))
 		code = 0; /* e.g. on a read-only file system: readers get correct results */
@@ -415,9 +417,12 @@ static enum status update_by_hook(const struct options *options, const struct da
 	struct error error = {0};
 	int code = 0;
 
-	if (database_check_owner(readers, NULL, NULL) < 0 ||
-	    !update_is_needed(options, readers, false))
+	if (database_check_owner(readers, NULL, NULL) < 0)
 		return STATUS_DONE;
+	if (!update_is_needed(options, readers, false)) {
+		manifests_follow(options, readers);
+		return STATUS_DONE;
+	}
 	for (size_t i = 0; code == 0 && i < readers->root_count; i++)
 		code = databases_add_path(options, true, readers->roots[i].inside, &writers,
 		                          &error);

@@ -474,7 +474,6 @@ class Export(PluginTest):
             self.run_program("export", "opencl", self.prefix, status=DONE)
             self.assertEqual(sorted(os.listdir(icds)), [".entrydb", "coat.icd", "towel.icd"])
             os.chmod(objects[refused], 0o777)
-            self.install(f"beside-{kept}", {})
             reply = self.run_program("update", "--hook", "pip", self.prefix, status=DONE)
             self.assertEqual((reply.err, sorted(os.listdir(icds))), ("", [".entrydb", f"{kept}.icd"]))
             os.chmod(objects[refused], 0o755)
