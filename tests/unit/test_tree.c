@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "test.h"
+#include "scratch.h"
 
 #include "db/base/cleanup.h"
 #include "libquery/disk/metadata/scan.h"
@@ -178,5 +178,31 @@ static void test_scan_by_defaults(void **state)
 	assert_int_equal(row->entry_points[0].target->state, TARGET_MISSING);
 }
 
+/* --- a directory --- */
+
+/* What is read after a child's stamp is not older than that, though its directory is kept open. */
+static void test_a_child_is_replaced(void **state)
+{
+	struct tree_request request = {CHILD, "METADATA", 1000, false};
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	struct slice text;
+	struct stat status;
+
+	scratch_text("site/x-1.dist-info/METADATA", "old");
+	assert_int_equal(chmod(scratch_top(), 0755), 0);
+	assert_int_equal(tree_open_for(0555, scratch_path("site"), &tree, NULL), 0);
+	tree->readers = 0555;
+	assert_int_equal(tree_read(tree, &request, &arena, &text, NULL), 1);
+	assert_true(slice_equal(text, SLICE("old")));
+	scratch_remove("site/x-1.dist-info");
+	scratch_text("site/x-1.dist-info/METADATA", "new");
+	assert_int_equal(tree_status(tree, CHILD, "", &status, NULL), 1);
+	assert_int_equal(tree_read(tree, &request, &arena, &text, NULL), 1);
+	assert_true(slice_equal(text, SLICE("new")));
+	assert_false(tree->withheld);
+}
+
 RUN_TESTS(cmocka_unit_test(test_defaults), cmocka_unit_test(test_scan_by_defaults),
-          cmocka_unit_test(test_scan_fails), cmocka_unit_test(test_scan_leaves_unread))
+          cmocka_unit_test(test_scan_fails), cmocka_unit_test(test_scan_leaves_unread),
+          SCRATCH_TEST(test_a_child_is_replaced))

@@ -90,6 +90,12 @@ static bool name_of(char *room, struct slice child, const char *file)
 	return true;
 }
 
+static void forget_child(struct directory *directory)
+{
+	cleanup_close(&directory->child);
+	directory->child = -1;
+}
+
 /*
  * Open a file to publish it. The child's directory, which must be judged first, is kept for its
  * next file. What this does not cover, such as links, is left to file_open_for().
@@ -107,7 +113,7 @@ static int open_to_publish(struct directory *directory, const struct tree_reques
 	if (directory->child < 0 || !slice_equal(child, slice_of(directory->child_name))) {
 		CLEANUP(cleanup_close) int fd = -1;
 
-		cleanup_close(&directory->child);
+		forget_child(directory);
 		memcpy(directory->child_name, child.ptr, child.len);
 		directory->child_name[child.len] = '\0';
 		fd = safe_publish_enter(tree->fd, directory->child_name, &search);
@@ -221,8 +227,11 @@ static void expect(struct tree *tree, const struct distribution_record *distribu
 static int status_of(struct tree *tree, struct slice child, const char *file, struct stat *status,
                      struct error *error)
 {
+	struct directory *directory = (struct directory *)tree;
 	char name[NAME_ROOM];
 
+	if (!file[0]) /* what is read after its stamp is as new as that */
+		forget_child(directory);
 	return name_of(name, child, file) ? file_status(tree->fd, name, status, error) : 0;
 }
 
@@ -233,7 +242,7 @@ static void close_directory(struct tree *tree)
 	struct directory *directory = (struct directory *)tree;
 
 	ahead_end(directory->ahead);
-	cleanup_close(&directory->child);
+	forget_child(directory);
 	close(tree->fd);
 	free(directory);
 }
