@@ -253,6 +253,7 @@ static void begin_item(struct item *item)
 static int read_page(struct job *job, const struct transfer_answer *answer, struct error *error)
 {
 	struct catalogue *all = job->all;
+	size_t length = strcspn(answer->etag, "\r"); /* to some servers, the end of a header */
 	bool failed = false;
 	int code = page_read(all->sheet, answer->type, "file", answer->body, &job->page, error);
 
@@ -265,9 +266,9 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 		return code;
 	job->items = calloc(job->page.count, sizeof(*job->items));
 	job->shared.url = arena_copy(&job->shared.arena, slice_of(answer->url), &failed);
-	job->etag = arena_copy(&job->shared.arena,
-	                       strlen(answer->etag) < ETAG_MAX ? slice_of(answer->etag) : SLICE(""),
-	                       &failed);
+	job->etag =
+	        arena_copy(&job->shared.arena,
+	                   (struct slice){answer->etag, length < ETAG_MAX ? length : 0}, &failed);
 	for (size_t i = 0; job->items && i < job->page.count; i++) {
 		job->items[i].job = job;
 		job->items[i].file = &job->page.files[i];

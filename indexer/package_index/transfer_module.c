@@ -7,7 +7,7 @@
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -128,16 +128,15 @@ static bool is_private4(uint32_t a)
 }
 
 /* Only global unicast is public, without 6to4; NAT64 contains an IPv4 address. */
-static bool is_private(const struct curl_sockaddr *at)
+static bool is_private(const char *text)
 {
-	const void *address = &at->addr;
-	const unsigned char *a = ((const struct sockaddr_in6 *)address)->sin6_addr.s6_addr;
 	static const unsigned char nat64[12] = {0x00, 0x64, 0xff, 0x9b};
+	unsigned char a[16];
 	uint32_t last;
 
-	if (at->family == AF_INET)
-		return is_private4(ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr));
-	if (at->family != AF_INET6)
+	if (inet_pton(AF_INET, text, &last) == 1)
+		return is_private4(ntohl(last));
+	if (inet_pton(AF_INET6, text, a) != 1)
 		return true;
 	memcpy(&last, a + sizeof(nat64), sizeof(last));
 	if (memcmp(a, nat64, sizeof(nat64)) == 0)
@@ -145,12 +144,11 @@ static bool is_private(const struct curl_sockaddr *at)
 	return (a[0] & 0xe0) != 0x20 || (a[0] == 0x20 && a[1] == 0x02);
 }
 
-/* With a proxy: is @at the server itself, because of no_proxy? Then it has the URL's port. */
-static bool is_direct(const struct transfer *transfer, const struct curl_sockaddr *at)
+/* With a proxy: is this the server itself, because of no_proxy? Then it has the URL's port. */
+static bool is_direct(const struct transfer *transfer, int peer)
 {
 	CLEANUP(cleanup_url) CURLU *url = curl_url();
 	CLEANUP(cleanup_curl) char *port = NULL;
-	const void *address = &at->addr;
 	const char *text = "";
 
 	if (!transfer->all->has_proxy)
@@ -158,7 +156,12 @@ static bool is_direct(const struct transfer *transfer, const struct curl_sockadd
 	curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, (char **)&text);
 	return url && curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK &&
 	       curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
-	       strtol(port, NULL, 10) == ntohs(((const struct sockaddr_in *)address)->sin_port);
+	       strtol(port, NULL, 10) == peer;
+}
+
+static enum place place_of(const struct transfer *transfer, const char *address, int port)
+{
+	return is_direct(transfer, port) && is_private(address) ? PLACE_PRIVATE : PLACE_PUBLIC;
 }
 
 /* Its first response shows where the index is: its name may have another address later. */
@@ -173,17 +176,20 @@ static curl_socket_t open_socket(void *payload, curlsocktype purpose, struct cur
 {
 	struct transfer *transfer = payload;
 	const struct transfers *all = transfer->all;
-	bool private = is_direct(transfer, at) && is_private(at), is_index;
+	char address[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
 	long redirects = 0;
+	bool is_index;
 
 	(void)purpose;
 	curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_COUNT, &redirects);
 	if (redirects > 0)
 		note_index(transfer);
-	else
-		transfer->server = private ? PLACE_PRIVATE : PLACE_PUBLIC;
 	is_index = all->index == PLACE_UNKNOWN && transfer->is_of_index && redirects == 0;
-	transfer->is_refused = private && !is_index && all->index != PLACE_PRIVATE;
+	getnameinfo(&at->addr, at->addrlen, address, sizeof(address), port, sizeof(port),
+	            NI_NUMERICHOST | NI_NUMERICSERV);
+	transfer->is_refused =
+	        !is_index && all->index != PLACE_PRIVATE &&
+	        place_of(transfer, address, (int)strtol(port, NULL, 10)) == PLACE_PRIVATE;
 	if (transfer->is_refused)
 		return CURL_SOCKET_BAD;
 	return socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
@@ -221,14 +227,19 @@ static size_t count_header(char *bytes, size_t one, size_t count, void *payload)
 }
 
 /*
- * The first request of a transfer is about to be sent, with the login from the netrc file: for
- * redirections, libcurl would look for that of their host there.
+ * A request is about to be sent, the first one with the login from the netrc file: for
+ * redirections, libcurl would look for that of their host there. @address: of the server; sockets
+ * may have been opened for others, too, of which this one answered first.
  */
-static int forget_netrc(void *payload, char *address, char *own_address, int port, int own_port)
+static int before_request(void *payload, char *address, char *own_address, int port, int own_port)
 {
-	const struct transfer *transfer = payload;
+	struct transfer *transfer = payload;
+	long redirects = 0;
 
-	(void)address, (void)own_address, (void)port, (void)own_port;
+	(void)own_address, (void)own_port;
+	curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_COUNT, &redirects);
+	if (redirects == 0)
+		transfer->server = place_of(transfer, address, port);
 	curl_easy_setopt(transfer->easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	return CURL_PREREQFUNC_OK;
 }
@@ -274,7 +285,7 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, count_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_NETRC_FILE, settings[SETTING_NETRC]);
-	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, forget_netrc);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request);
 	curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_RANGE, request->range);
 	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, request->range ? NULL : "");

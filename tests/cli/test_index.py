@@ -22,6 +22,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import zipfile
 
@@ -272,7 +273,7 @@ class Reading(IndexTest):
             self.assertEqual(reply.err, "entrydb: an argument with a '/' is not the name of a project\n")
 
     def test_many_versions(self):
-        """More versions than are read at a time; a very long ETag is not stored."""
+        """More versions than are read at a time; a very long ETag, or the rest of one behind a CR, is not stored."""
         for i in range(50):
             self.index.add("a", f"1.{i}")
         page, kind = self.index.page(list(self.index.files), [1])
@@ -280,6 +281,10 @@ class Reading(IndexTest):
         self.add("a", "--all-versions")
         self.assertEqual(len(self.rows()), 50)
         self.assertLess(os.stat(self.catalogue).st_size, 200000)
+        self.index.lies["simple/a/"] = lambda h: h.answer(200, page, Content_Type=kind, ETag='"x\rX-Evil: 1"') or True
+        self.forget()
+        self.add("a", "--all-versions")
+        self.assertNotIn(b"X-Evil", pathlib.Path(self.catalogue).read_bytes())
 
     def test_source_distributions(self):
         self.index.files["s-1.0.tar.gz"] = b""
@@ -584,6 +589,9 @@ class Lies(IndexTest):
             address = struct.pack("16sH2x4s16x", b"lo:1", socket.AF_INET, socket.inet_aton("198.51.100.7"))
             fcntl.ioctl(control, 0x8914, struct.pack("16sH22x", b"lo", 0x41))  # SIOCSIFFLAGS: up, running
             fcntl.ioctl(control, 0x8916, address)  # SIOCSIFADDR
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as control:
+            address = socket.inet_pton(socket.AF_INET6, "2001:db8::7")
+            fcntl.ioctl(control, 0x8916, struct.pack("16sIi", address, 128, socket.if_nametoindex("lo")))
         inner, self.index = self.index, Index(self, "198.51.100.7")
         inner.add("bad")
         for place in (inner.url, inner.url.replace("127.0.0.1", "localhost"), inner.url.replace("127.0.0.1", "0.0.0.0"),
@@ -606,6 +614,21 @@ class Lies(IndexTest):
         self.forget()
         self.add("--all", url=self.index.url.replace("198.51.100.7", "index.test"))
         self.assertEqual((inner.requests, later[0].requests), ([], []))
+        # By a private address that is tried while the public one is slow to answer:
+        support.write(f"{self.top}/hosts", "2001:db8::7 index.test\n127.0.0.1 index.test\n")
+        slow = socket.create_server(("2001:db8::7", 0), family=socket.AF_INET6, backlog=0)
+        with slow, socket.create_connection(slow.getsockname()[:2]):  # the queue is full: the next one tries again after a second
+            threading.Thread(target=self.accept, args=(slow,), daemon=True).start()
+            self.index.lies = {"simple/bad/": self.moved(f"{inner.url}bad/")}
+            self.forget()
+            reply = self.add("bad", url=f"http://index.test:{slow.getsockname()[1]}/simple/", status=COULD_NOT)
+        self.assertIn("private network", reply.err)
+        self.assertEqual(inner.requests, [])
+
+    def accept(self, slow):
+        time.sleep(0.6)
+        slow.accept()
+        self.index.server.process_request(*slow.accept())
 
     def forward(self, handler):
         """Answer as the index, to which the proxy leads."""
