@@ -137,11 +137,12 @@ GRANT EXECUTE ON FUNCTION entrydb.known, entrydb.push TO entrydb_host;
 
 -- --- read permissions ---
 
--- A host can read its own rows, a reader all. (Policies are evaluated with the host's rights.)
-CREATE POLICY own ON entrydb.host FOR SELECT TO entrydb_host USING (name = session_user);
-CREATE POLICY own ON entrydb.environment FOR SELECT TO entrydb_host
+-- A host can read its own rows, a reader all. (Policies are evaluated with the host's rights. They
+-- name no role of hosts: each host could drop them for all, by DROP OWNED BY.)
+CREATE POLICY own ON entrydb.host FOR SELECT USING (name = session_user);
+CREATE POLICY own ON entrydb.environment FOR SELECT
 	USING (host IN (SELECT id FROM entrydb.host));
-SELECT format('CREATE POLICY own ON entrydb.%I FOR SELECT TO entrydb_host '
+SELECT format('CREATE POLICY own ON entrydb.%I FOR SELECT '
               'USING (environment IN (SELECT id FROM entrydb.environment))', relname)
   FROM pg_class WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r'
    AND relname NOT IN ('host', 'environment') \gexec

@@ -282,7 +282,8 @@ class Trust(Fleet):
                 f"SELECT entrydb.push({path}, 'lie', '[[], [{lie}], [], [], []]', '[]')",
                 f"CREATE TEMP TABLE host AS SELECT {number} AS id, session_user AS name; SET search_path = pg_temp, public; "
                 f"SELECT entrydb.push({path}, 'lie', '[]', '[]')",
-                f"SET ROLE entrydb_host; SELECT entrydb.push({path}, 'lie', '[]', '[]')"):
+                f"SET ROLE entrydb_host; SELECT entrydb.push({path}, 'lie', '[]', '[]')",
+                "DROP OWNED BY entrydb_host CASCADE", f"REASSIGN OWNED BY entrydb_host TO {self.role}"):
             SERVER.sql(statement.replace("{environment}", environment), user=self.role)
         self.assertEqual(self.everything_of(victim), before)
         self.assertEqual(SERVER.sql(f"SELECT digest = 'lie' FROM entrydb.environment WHERE id = {environment}"), [["f"]])
