@@ -78,7 +78,7 @@ const char *file_in_sysroot(const char *path)
 	return sysroot ? below(path, sysroot) : NULL;
 }
 
-/* The path of @name in @directory, malloc'd; NULL if unknown, as without /proc. */
+/* The path of @name in @directory, malloc'd; NULL and ENOSYS if unknown, as without /proc. */
 static char *path_of(int directory, const char *name)
 {
 	CLEANUP(cleanup_free) char *above = NULL;
@@ -86,6 +86,7 @@ static char *path_of(int directory, const char *name)
 	if (directory == AT_FDCWD || name[0] == '/')
 		return strdup(name);
 	above = file_real_path(directory);
+	errno = ENOSYS;
 	return above ? text_format("%s/%s", above, name) : NULL;
 }
 
@@ -156,7 +157,7 @@ static int open_below(int top, const char *inside, int flags)
 	int fd = resolve_below(top, inside, O_PATH | (flags & (O_DIRECTORY | O_NOFOLLOW)));
 	int opened = fd < 0 ? -1 : safe_reopen(fd, flags);
 
-	return fd >= 0 && opened < 0 && errno == ENOENT ? resolve_below(top, inside, flags)
+	return fd >= 0 && opened < 0 && errno == ENOSYS ? resolve_below(top, inside, flags)
 	                                                : opened;
 }
 
@@ -212,6 +213,8 @@ int file_open_for(mode_t readers, int directory, const char *name)
 		fd = path ? safe_publish_open(path, sysroot_of(path), &search) : -1;
 		search |= ~reach; /* which leads from above what is published, too */
 	}
+	if (fd < 0 && errno == ENOSYS) /* who can read it is unknown */
+		errno = EACCES;
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return -1;
 	if ((readers & 0444 & ~(search & trust_everybody(fd, &status))) == 0)

@@ -408,7 +408,10 @@ int safe_reopen(int fd, int flags)
 	if (safe_is_device(&status))
 		return -1;
 	file_fd_path(name, fd);
-	return (int)TEMP_FAILURE_RETRY(open(name, flags & ~O_NOFOLLOW));
+	fd = (int)TEMP_FAILURE_RETRY(open(name, flags & ~O_NOFOLLOW));
+	if (fd < 0 && errno == ENOENT) /* that is no fact about the file */
+		errno = ENOSYS;
+	return fd;
 }
 
 /* 0, or an errno. */

@@ -93,7 +93,7 @@ int safe_look_open(int top, const char *path, int flags);
 char *safe_real_path(const char *path, int *directory);
 
 /*
- * Open for reading what is open as @fd (O_PATH). ENXIO: a device; ENOENT: a file, without /proc.
+ * Open for reading what is open as @fd (O_PATH). ENXIO: a device; ENOSYS: a file, without /proc.
  */
 int safe_reopen(int fd, int flags);
 

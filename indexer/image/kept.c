@@ -198,8 +198,6 @@ int image_add(const struct options *options, const char *path, struct error *err
 		return error_set(error, ERROR_INVALID, "%s: an image goes to no --db", path);
 	if (found < 0)
 		return error_move(error, &why);
-	if (find_record(&kept, NULL) == 1)
-		return 2;
 	code = open_trees(kept.directory, SAFE_CREATE, &directory, error);
 	/* Anyone who can open it can hold the lock. */
 	if (code == 0 && fchmod(directory, S_IRWXU) != 0)
@@ -208,7 +206,8 @@ int image_add(const struct options *options, const char *path, struct error *err
 		code = error_set(error, ERROR_BUSY, "%s: another process is adding it", path);
 	if (code < 0)
 		return code;
-	code = keep_tree(options, &kept, &image, directory, error);
+	code = find_record(&kept, NULL) == 1 ? 2
+	                                     : keep_tree(options, &kept, &image, directory, error);
 	unpack_remove(directory, NEW);
 	rmdir(kept.directory); /* if it is empty */
 	return code;

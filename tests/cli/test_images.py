@@ -252,6 +252,15 @@ class Trees(Case):
         self.run_program("list", "--root", layout.path, "--db", "x.db", status=3)
         self.run_program("add", "--db", "x.db", layout.path, status=3)
 
+    def test_killed_while_the_old_tree_was_removed(self):
+        layout = self.layout().add(layer(distribution("a", "1.0", "[g]\na = a:main\n")))
+        self.run_program("add", layout)
+        kept = glob.glob(f"{self.keep}/*")[0]
+        shutil.copytree(glob.glob(f"{kept}/*")[0], f"{kept}/new")
+        self.run_program("add", layout)
+        self.assertIn("(1 unchanged)", self.stderr)
+        self.assertFalse(os.path.exists(f"{kept}/new"))
+
     def test_damaged_layer(self):
         data = layer(distribution("a", "1.0", "[g]\na = a:main\n"))
         layout = self.layout().add(data, pack=gzip.compress)

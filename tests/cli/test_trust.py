@@ -413,6 +413,27 @@ class Publishing(TrustTest):
         self.update()
         self.assertTrue(self.publishes(b"is:word"))
 
+    def test_links_without_proc(self):
+        """In a root directory of rpm, say. Where they lead cannot be known then: not that they lead nowhere."""
+        os.chmod(self.top, 0o755)
+        for name in ("one", "two"):
+            add_distribution(f"{self.top}/elsewhere", name, text=f"[demo]\nword = {name}:word\n")
+        os.symlink(f"{self.top}/elsewhere/one-1.0.dist-info", f"{self.site}/one-1.0.dist-info")
+        os.symlink(f"{self.top}/elsewhere/two-1.0.dist-info/entry_points.txt",
+                   add_distribution(self.site, "two", text="") + "/link")
+        os.rename(f"{self.site}/two-1.0.dist-info/link", f"{self.site}/two-1.0.dist-info/entry_points.txt")
+        support.settle()
+        for command in self.without_proc():
+            subprocess.run([*command, "update", self.prefix], env=self.environment(ASAN_OPTIONS=NO_LEAKS), check=True, capture_output=True)
+            for user in (None, self.other.uid):
+                self.assertEqual(sorted(row[2] for row in self.list(user=user).fields), ["one:word", "two:word"])
+            reply = subprocess.run([*command, "list", "--path", self.site], env=self.environment(ASAN_OPTIONS=NO_LEAKS),
+                                   check=False, capture_output=True, text=True)
+            self.assertEqual(reply.returncode, COULD_NOT)
+            self.assertIn("cannot open", reply.stderr)
+        self.update()
+        self.assertTrue(self.publishes(b"one:word") and self.publishes(b"two:word"))
+
     def test_links_of_an_image(self):
         """With --root, no file of the host is read, regardless of the links' owners."""
         image = f"{self.top}/image"
