@@ -66,6 +66,7 @@ struct walk {
 	int anchor;         /* "/", or the sysroot */
 	int fd;             /* the file reached so far; O_PATH */
 	struct stat status; /* of it */
+	int above;          /* the directory in which that file was found */
 	char *done;         /* its path: the sysroot's, and the components since */
 	size_t anchor_len;  /* bytes of @done that are the sysroot's */
 	char *todo, *rest;  /* the remaining path, and the position in it */
@@ -77,12 +78,15 @@ struct walk {
 	uid_t leader;  /* the user whose links were followed; 0: only root's */
 };
 
-#define WALK_INIT ((struct walk){.other = TRUST_NO_OTHER, .anchor = -1, .fd = -1, .search = 0444})
+#define WALK_INIT                                                                                  \
+	((struct walk){                                                                            \
+	        .other = TRUST_NO_OTHER, .anchor = -1, .fd = -1, .above = -1, .search = 0444})
 
 static void walk_end(struct walk *walk)
 {
 	cleanup_close(&walk->anchor);
 	cleanup_close(&walk->fd);
+	cleanup_close(&walk->above);
 	free(walk->done);
 	free(walk->todo);
 }
@@ -107,7 +111,8 @@ static int check_creation(const struct walk *walk, struct error *error)
 /* Move to the file @fd with the path @done; takes ownership of both. */
 static int enter(struct walk *walk, int fd, char *done, struct error *error)
 {
-	cleanup_close(&walk->fd);
+	cleanup_close(&walk->above);
+	walk->above = walk->fd;
 	walk->fd = fd;
 	if (!done)
 		return error_nomem(error);
@@ -414,6 +419,21 @@ int safe_reopen(int fd, int flags)
 	return fd;
 }
 
+/* Open for reading what was reached; a file without /proc by its name. */
+static int reopen(const struct walk *walk, int flags)
+{
+	CLEANUP(cleanup_close) int fd = safe_reopen(walk->fd, flags);
+	struct stat status;
+
+	if (fd >= 0 || errno != ENOSYS)
+		return take_fd(&fd);
+	fd = safe_open_file(walk->above, strrchr(walk->done, '/') + 1, flags, 0);
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return -1;
+	errno = ENOSYS; /* another process has replaced it */
+	return safe_same_file(&status, &walk->status) ? take_fd(&fd) : -1;
+}
+
 /* 0, or an errno. */
 static int judge_look(const struct walk *walk)
 {
@@ -441,7 +461,7 @@ int safe_look_open(int top, const char *path, int flags)
 	              : walk_path(&walk, path, NULL, NULL) < 0)
 		return -1;
 	errno = top < 0 ? judge_look(&walk) : 0;
-	return errno ? -1 : safe_reopen(walk.fd, flags);
+	return errno ? -1 : reopen(&walk, flags);
 }
 
 char *safe_real_path(const char *path, int *directory)
@@ -467,7 +487,7 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 	*search = walk.search;
 	if (code == 0 && !walk.foreign &&
 	    (S_ISREG(walk.status.st_mode) || S_ISDIR(walk.status.st_mode)))
-		return safe_reopen(walk.fd, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		return reopen(&walk, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (!error_is_failure(code)) /* else errno says more */
 		errno = code == ERROR_NOTFOUND ? ENOENT : EACCES;
 	return -1;

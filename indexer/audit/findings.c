@@ -3,12 +3,14 @@
  */
 #include "indexer/audit/findings.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/sha256.h"
+#include "libquery/layout.h"
 
 #define BASELINE_MAX     ((size_t)64 << 20) /* bytes */
 #define LENGTH_SIZE      24                 /* bytes of a number of bytes and its colon */
@@ -80,10 +82,12 @@ int findings_judge(struct worksheet *sheet, struct error *error)
 
 int findings_compare(struct worksheet *sheet, const char *file, struct error *error)
 {
+	CLEANUP(cleanup_free) char *path = layout_absolute(file); /* it may lie below --root */
 	CLEANUP(cleanup_free) char *bytes = NULL;
 	struct worksheet_rows *row;
 	struct slice text;
-	int code = small_file_read(file, BASELINE_MAX, &bytes, &text.len, error);
+	int code = path ? small_file_read(path, BASELINE_MAX, &bytes, &text.len, error)
+	                : error_errno(error, errno, "%s", file);
 
 	if (code == 0)
 		return error_set(error, ERROR_NOTFOUND, "%s: not a readable file", file);

@@ -543,6 +543,17 @@ class Output(Site):
         self.install("evil", "[console_scripts]\ngit = evil:main\n")
         self.assertEqual(self.found("--baseline", known, status=NOT_FOUND), [("command-hijack", "evil")])
 
+    def test_a_baseline_in_another_root(self):
+        """A relative path to it does not lead out either."""
+        write(f"{self.top}/outside", self.audit().out)
+        write(f"{self.prefix}/known", "")
+        for target, status in ((f"{self.top}/outside", COULD_NOT), ("/known", NOT_FOUND)):
+            os.symlink(target, f"{self.prefix}/link")
+            for path in (f"{self.prefix}/link", os.path.relpath(f"{self.prefix}/link", self.top)):
+                self.run_program("audit", "--root", self.prefix, "--path", self.site[len(self.prefix):],
+                                 "--baseline", path, "--fail-on", "note", cwd=self.top, status=status)
+            os.unlink(f"{self.prefix}/link")
+
     def test_baseline_remains_valid_when_the_environment_moves(self):
         known = f"{self.top}/known"
         write(known, self.audit().out)

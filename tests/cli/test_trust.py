@@ -434,6 +434,18 @@ class Publishing(TrustTest):
         self.update()
         self.assertTrue(self.publishes(b"one:word") and self.publishes(b"two:word"))
 
+    def test_rules_without_proc(self):
+        """They hold, although they are behind a link."""
+        add_distribution(self.site, "alpha")
+        write(f"{self.top}/rules", "[demo]\n* = disable\n")
+        os.makedirs(f"{self.prefix}/etc/entrydb")
+        os.symlink(f"{self.top}/rules", f"{self.prefix}/etc/entrydb/policy.conf")
+        for command in self.without_proc():
+            for words, status in (((), DONE), (("--allowed",), NOT_FOUND)):
+                reply = subprocess.run([*command, "list", "--path", self.site, "demo", *words],
+                                       env=self.environment(ASAN_OPTIONS=NO_LEAKS), check=False, capture_output=True, text=True)
+                self.assertEqual(reply.returncode, status, reply.stderr)
+
     def test_links_of_an_image(self):
         """With --root, no file of the host is read, regardless of the links' owners."""
         image = f"{self.top}/image"
