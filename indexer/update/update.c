@@ -374,6 +374,15 @@ static enum status give_up(const struct database *database, struct error *error)
 	return STATUS_COULD_NOT;
 }
 
+/* Manifests are kept current even then: the database does not hold the permissions of objects. */
+static bool is_up_to_date(const struct options *options, const struct database *database)
+{
+	if (update_is_needed(options, database, false))
+		return false;
+	manifests_follow(options, database);
+	return true;
+}
+
 /* @readers: the database that readers use for these roots, if a hook has checked it. */
 static enum status update_database(const struct options *options, const struct database *database,
                                    const struct database *readers)
@@ -385,10 +394,8 @@ static enum status update_database(const struct options *options, const struct d
 	if (code < 0)
 		return fail(&error);
 	if (options->fresh == ENTRYDB_FRESH_ROOTS && !options->sealed &&
-	    !update_is_needed(options, database, false)) {
-		manifests_follow(options, database); /* permissions of objects are not in it */
+	    is_up_to_date(options, database))
 		return STATUS_DONE;
-	}
 	code = edit_database(options, database, update_in, NULL, &result, &error);
 	if (code < 0 && readers && !update_is_needed(options, readers, true))
 		code = 0; /* e.g. on a read-only file system: readers get correct results */
@@ -417,12 +424,8 @@ static enum status update_by_hook(const struct options *options, const struct da
 	struct error error = {0};
 	int code = 0;
 
-	if (database_check_owner(readers, NULL, NULL) < 0)
+	if (database_check_owner(readers, NULL, NULL) < 0 || is_up_to_date(options, readers))
 		return STATUS_DONE;
-	if (!update_is_needed(options, readers, false)) {
-		manifests_follow(options, readers);
-		return STATUS_DONE;
-	}
 	for (size_t i = 0; code == 0 && i < readers->root_count; i++)
 		code = databases_add_path(options, true, readers->roots[i].inside, &writers,
 		                          &error);

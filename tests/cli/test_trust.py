@@ -216,7 +216,6 @@ class Writing(TrustTest):
         reply = self.run_program("update", "--root", self.prefix, "/", status=COULD_NOT)
         self.assertIn(f"everybody may write to {self.prefix}", reply.err)
 
-
     def test_rules_where_others_can_write(self):
         """They would be ignored, and everything of that environment refused."""
         etc = f"{self.prefix}/etc"
