@@ -60,7 +60,6 @@ static int note_placed(struct unpack *unpack, struct error *error)
 	return failed ? error_nomem(error) : 0;
 }
 
-/* What remains counts as a member: each of many whiteouts may meet it. */
 static int check_totals(const struct unpack *unpack, struct error *error)
 {
 	if (unpack->members <= ARCHIVE_MEMBERS_MAX && unpack->bytes <= ARCHIVE_UNPACKED_MAX)
@@ -71,6 +70,7 @@ static int check_totals(const struct unpack *unpack, struct error *error)
 
 static struct unpack *whiteout_of; /* for nftw(), which passes no payload */
 
+/* What remains counts as a member: each of many whiteouts may meet it. */
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
 	bool is_kept = strcmp(path + walk->base, ".") == 0 ||
