@@ -30,6 +30,7 @@ void databases_free(struct databases *databases)
 		name_map_free(&item->by_root_path);
 		free(item->roots);
 		free(item->file);
+		free(item->real);
 	}
 	free(databases->items);
 }
@@ -48,7 +49,8 @@ static int find_owner(const char *file, const char *sysroot, struct safe_way *wa
 	CLEANUP(cleanup_free)
 	char *directory = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
 
-	return directory ? safe_path_look(directory, sysroot, way, error) : error_nomem(error);
+	return directory ? safe_path_look(directory, NULL, sysroot, way, error)
+	                 : error_nomem(error);
 }
 
 int databases_check_owner(const char *place, uid_t uid, gid_t gid, const char *command,
@@ -88,7 +90,7 @@ int database_check_owner(const struct database *database, const char *command, s
 		struct error own = {0};
 		struct safe_way way;
 
-		code = safe_path_look(path, database->sysroot, &way, &own);
+		code = safe_path_look(path, NULL, database->sysroot, &way, &own);
 		code = code < 0 ? error_move_failure(error, &own)
 		                : databases_check_owner(path, way.uid, way.gid, command, error);
 	}
@@ -160,13 +162,18 @@ static int choose_database(const struct options *options, bool to_write, const c
 	return code < 0 ? error_nomem(error) : 0;
 }
 
-int databases_add_file(const char *file, bool may_replace, struct databases *out,
-                       struct error *error)
+int databases_add_file(const char *file, const char *sysroot, bool may_replace,
+                       struct databases *out, struct error *error)
 {
-	struct database item = {.file = file ? strdup(file) : NULL, .may_replace = may_replace};
+	struct database item = {.file = file ? strdup(file) : NULL,
+	                        .real = file ? safe_path_existing(file, sysroot) : NULL,
+	                        .sysroot = sysroot,
+	                        .may_replace = may_replace};
 
-	if (!item.file || !array_grow(&out->items, out->count, sizeof(item), &out->room)) {
+	if (!item.file || !item.real ||
+	    !array_grow(&out->items, out->count, sizeof(item), &out->room)) {
 		free(item.file);
+		free(item.real);
 		return error_nomem(error);
 	}
 	out->items[out->count++] = item;
@@ -213,14 +220,12 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 		find_owner(coverage.database, above, &way, &own);
 		code = to_write ? error_move(error, &own) : error_move_failure(error, &own);
 		if (code == 0)
-			code = databases_add_file(coverage.database, !options->database, out,
+			code = databases_add_file(coverage.database, above, !options->database, out,
 			                          error);
 		if (code < 0)
 			return code;
-		out->items[at].sysroot = above;
 		out->items[at].uid = way.uid;
 		out->items[at].gid = way.gid;
-		out->items[at].search = way.search;
 	}
 	return add_root(&out->items[at], sysroot ? sysroot : "", path, coverage.root_path)
 	               ? 0
@@ -231,27 +236,20 @@ int database_narrow(const struct database *database, const char *path, mode_t *m
                     struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
-	struct safe_way to_database, to_path;
 	struct error own = {0};
+	struct safe_way way;
 	struct stat status;
-	int code;
 
 	if (fd < 0) /* without /proc, no access control list can be read by such a descriptor */
 		fd = file_open(AT_FDCWD, path, O_PATH);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
-	safe_path_look(database->file, database->sysroot, &to_database, &own);
-	code = error_move_failure(error, &own);
-	if (code < 0)
-		return code;
 	/* The user who controls the path may be unable to reach its target. */
-	if (safe_path_look(path, database->sysroot, &to_path, &own) < 0 || to_path.uid != geteuid())
+	if (safe_path_look(path, database->real, database->sysroot, &way, &own) < 0 ||
+	    way.uid != geteuid())
 		*mode &= S_IRUSR | S_IWUSR;
-	code = error_move_failure(error, &own);
-	/* Restrictions that already apply to the database do not count. */
-	*mode &= S_IRUSR | S_IWUSR |
-	         (trust_everybody(fd, &status) & (to_path.search | ~to_database.search));
-	return code;
+	*mode &= S_IRUSR | S_IWUSR | (trust_everybody(fd, &status) & way.search);
+	return error_move_failure(error, &own);
 }
 
 /* The published file may still contain private data: rows, events, and free pages. */

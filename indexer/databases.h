@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "db/base/file.h"
 #include "db/base/name_map.h"
 #include "db/record.h"
 #include "indexer/command.h"
@@ -27,7 +28,7 @@ struct database {
 	bool may_replace;             /* the file's name is reserved for us: not from --db */
 	uid_t uid;                    /* the owner of its territory, see safe_path.h */
 	gid_t gid;
-	mode_t search; /* who may search the way to the file, as permissions to read */
+	char *real; /* the path of the file without links, as far as it exists */
 };
 
 struct databases {
@@ -48,9 +49,9 @@ void databases_free(struct databases *databases);
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
                            struct error *error);
 
-/* Add a database file without roots. */
-int databases_add_file(const char *file, bool may_replace, struct databases *out,
-                       struct error *error);
+/* Add a database file without roots; @sysroot: NULL, or a prefix of its path, borrowed. */
+int databases_add_file(const char *file, const char *sysroot, bool may_replace,
+                       struct databases *out, struct error *error);
 
 /* Add the database of one absolute path. */
 int databases_add_path(const struct options *options, bool to_write, const char *path,
@@ -73,10 +74,10 @@ int database_check_owner(const struct database *database, const char *command, s
  */
 int database_mode(const struct database *database, mode_t *mode, struct error *error);
 
-/* The users who can read what is published with @mode, as for file_open_for(). */
-static inline mode_t database_readers(const struct database *database, mode_t mode)
+/* The users who can read what is published with @mode. */
+static inline struct readers database_readers(const struct database *database, mode_t mode)
 {
-	return mode & 0044 ? (mode & 0444) | database->search >> 2 : 0;
+	return (struct readers){mode & 0044 ? mode & 0444 : 0, database->real};
 }
 
 /* Restrict *mode to users of @database who can also read the file at @path. */

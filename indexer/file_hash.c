@@ -23,7 +23,7 @@ static bool is_too_large(const struct stat *status)
 	        status->st_blocks * 512 < status->st_size / HOLE_FILLED);
 }
 
-static int digest_of(mode_t readers, const char *path, uint8_t digest[SHA256_SIZE],
+static int digest_of(struct readers readers, const char *path, uint8_t digest[SHA256_SIZE],
                      struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open_for(readers, AT_FDCWD, path);
@@ -56,7 +56,8 @@ static bool is_digest(struct slice text, const uint8_t digest[SHA256_SIZE])
 	return slice_equal(text, slice_of(base64));
 }
 
-int file_hash_matches(mode_t readers, const char *path, struct slice recorded, struct error *error)
+int file_hash_matches(struct readers readers, const char *path, struct slice recorded,
+                      struct error *error)
 {
 	static const struct slice algorithm = {"sha256=", 7};
 	uint8_t found[SHA256_SIZE];
@@ -71,7 +72,7 @@ int file_hash_matches(mode_t readers, const char *path, struct slice recorded, s
 int file_hash(const char *path, char hex[SHA256_HEX_SIZE + 1], struct error *error)
 {
 	uint8_t found[SHA256_SIZE];
-	int code = digest_of(0, path, found, error);
+	int code = digest_of(READERS_NONE, path, found, error);
 
 	if (code == 0)
 		sha256_hex(found, hex);

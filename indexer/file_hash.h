@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "db/base/error.h"
+#include "db/base/file.h"
 #include "db/base/sha256.h"
 #include "db/base/slice.h"
 
@@ -19,7 +20,8 @@
  * ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO and the like: it could not be read. ERROR_LIMIT: it is
  * too large. ERROR_INVALID: another kind of hash. @readers: of the result, as for file_open_for().
  */
-int file_hash_matches(mode_t readers, const char *path, struct slice recorded, struct error *error);
+int file_hash_matches(struct readers readers, const char *path, struct slice recorded,
+                      struct error *error);
 
 /* The SHA-256 of the file at @path, in hexadecimal. */
 int file_hash(const char *path, char hex[SHA256_HEX_SIZE + 1], struct error *error);

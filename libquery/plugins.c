@@ -113,7 +113,8 @@ static int add_from_disk(struct selection *selection, size_t index, struct linka
 static int fill_plugins(struct selection *selection, struct error *error)
 {
 	struct entrydb *db = selection->db;
-	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(db->sysroot, 0);
+	CLEANUP(cleanup_linkage)
+	struct linkage *linkage = linkage_create(db->sysroot, READERS_NONE);
 	int code = linkage ? load_kinds(db, error) : error_nomem(error);
 
 	if (code == 0)

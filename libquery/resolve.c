@@ -144,7 +144,8 @@ static int from_disk(const entrydb *db, const entrydb_entry_point *entry_point, 
                      struct error *error)
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
-	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(db->sysroot, 0);
+	CLEANUP(cleanup_linkage)
+	struct linkage *linkage = linkage_create(db->sysroot, READERS_NONE);
 	CLEANUP(cleanup_free) char *path = strndup(site.ptr, site.len);
 	CLEANUP(cleanup_free) char *place = path ? layout_absolute(path) : NULL;
 	const struct target_context context = {.linkage = linkage, .place = place_in(db, place)};

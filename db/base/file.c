@@ -195,14 +195,13 @@ int file_open(int directory, const char *name, int flags)
 	return path ? safe_look_open(-1, path, flags) : -1;
 }
 
-int file_open_for(mode_t readers, int directory, const char *name)
+int file_open_for(struct readers readers, int directory, const char *name)
 {
-	const mode_t reach = (readers & 0111) << 2;
 	CLEANUP(cleanup_close) int fd = -1;
 	struct stat status;
 	mode_t search = 0;
 
-	if (!readers)
+	if (!readers.mode)
 		return file_open(directory, name, 0);
 	errno = ELOOP;
 	if (directory != AT_FDCWD)
@@ -210,14 +209,13 @@ int file_open_for(mode_t readers, int directory, const char *name)
 	if (fd < 0 && errno == ELOOP) {
 		CLEANUP(cleanup_free) char *path = path_of(directory, name);
 
-		fd = path ? safe_publish_open(path, sysroot_of(path), &search) : -1;
-		search |= ~reach; /* which leads from above what is published, too */
+		fd = path ? safe_publish_open(path, readers.beside, sysroot_of(path), &search) : -1;
 	}
 	if (fd < 0 && errno == ENOSYS) /* who can read it is unknown */
 		errno = EACCES;
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return -1;
-	if ((readers & 0444 & ~(search & trust_everybody(fd, &status))) == 0)
+	if ((readers.mode & ~(search & trust_everybody(fd, &status))) == 0)
 		return take_fd(&fd);
 	errno = EACCES;
 	return -1;

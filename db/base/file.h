@@ -44,14 +44,21 @@ void file_sysroot_close(struct file_sysroot *sysroot);
 enum { FILE_OWN_NAME = O_NOCTTY };
 int file_open(int directory, const char *name, int flags);
 
+/* Those who can read a published file. */
+struct readers {
+	mode_t mode;        /* its read permissions; 0: nothing is published */
+	const char *beside; /* its real path: who cannot search the way to it is none; or NULL */
+};
+
+#define READERS_NONE ((struct readers){0, NULL})
+
 /*
- * The gate for published data: open a file or directory to read it on behalf of @readers, the read
- * permissions of those who can read the published file and search the path to it. EACCES if some of
- * them cannot read it, or cannot search a directory on the way (from @directory on; from "/" if
- * there is a link); or if others can have redirected the caller there. Users who cannot search the
- * path to the published file are ignored. With @readers 0, nothing is published: as file_open().
+ * The gate for published data: open a file or directory to read it on behalf of @readers. EACCES if
+ * some of them cannot read it, or cannot search a directory on the way (from @directory on; if
+ * there is a link, from "/" on, without those above the published file, too); or if others can have
+ * redirected the caller there. If nothing is published: as file_open().
  */
-int file_open_for(mode_t readers, int directory, const char *name);
+int file_open_for(struct readers readers, int directory, const char *name);
 
 /*
  * fstatat() that follows links. 1: *status is set; 0: nothing exists there; or a transient failure.

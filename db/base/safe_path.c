@@ -72,10 +72,11 @@ struct walk {
 	char *todo, *rest;  /* the remaining path, and the position in it */
 	uid_t top;          /* the owner of "/" */
 	int links;
-	mode_t search; /* who can search every directory so far, as read permissions */
-	bool refused;  /* RULE_BELIEVE ended it */
-	bool foreign;  /* it is another user's territory: status says whose */
-	uid_t leader;  /* the user whose links were followed; 0: only root's */
+	mode_t search;      /* who can search every directory so far, as read permissions */
+	const char *beside; /* another file: the directories above it do not count; or NULL */
+	bool refused;       /* RULE_BELIEVE ended it */
+	bool foreign;       /* it is another user's territory: status says whose */
+	uid_t leader;       /* the user whose links were followed; 0: only root's */
 };
 
 #define WALK_INIT                                                                                  \
@@ -108,6 +109,22 @@ static int check_creation(const struct walk *walk, struct error *error)
 	               : 0;
 }
 
+/* Does the current directory contain the file @beside? */
+static bool is_above_both(const struct walk *walk)
+{
+	size_t len = strlen(walk->done);
+
+	return walk->beside && strncmp(walk->beside, walk->done, len) == 0 &&
+	       strchr("/", walk->beside[len]);
+}
+
+static void note_search(struct walk *walk)
+{
+	if (!S_ISDIR(walk->status.st_mode) || is_above_both(walk))
+		return;
+	walk->search &= (trust_everybody(walk->fd, &walk->status) & 0111) << 2;
+}
+
 /* Move to the file @fd with the path @done; takes ownership of both. */
 static int enter(struct walk *walk, int fd, char *done, struct error *error)
 {
@@ -129,8 +146,7 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 		walk->refused = code < 0;
 		return code;
 	}
-	if (S_ISDIR(walk->status.st_mode))
-		walk->search &= (trust_everybody(fd, &walk->status) & 0111) << 2;
+	note_search(walk);
 	if (walk->rule == RULE_LOOK)
 		return 0;
 	walk->foreign = !trust_owner(walk->status.st_uid, walk->top);
@@ -143,15 +159,17 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	return 0;
 }
 
-/* (Re)start at the anchor with the remaining path @todo, of which it takes ownership. */
+/*
+ * (Re)start at the anchor with the remaining path @todo, of which it takes ownership. Who can read
+ * the file depends on the way without links.
+ */
 static int start(struct walk *walk, char *todo, struct error *error)
 {
 	if (!todo)
 		return error_nomem(error);
 	free(walk->todo);
 	walk->todo = walk->rest = todo;
-	if (walk->rule == RULE_LOOK) /* what matters is how the end is reached without links */
-		walk->search = 0444;
+	walk->search = 0444;
 	return enter(walk, fcntl(walk->anchor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
 	             strndup(walk->done, walk->anchor_len), error);
 }
@@ -334,7 +352,6 @@ static int anchor_here(struct walk *walk, const char *rest, struct error *error)
 	walk->anchor = take_fd(&walk->fd);
 	walk->anchor_len = strlen(walk->done);
 	walk->in_sysroot = true;
-	walk->search = 0444;
 	return start(walk, strdup(rest), error);
 }
 
@@ -381,12 +398,15 @@ static int walk_path(struct walk *walk, const char *path, const char *sysroot, s
 	return code < 0 ? code : walk_on(walk, error);
 }
 
-int safe_path_look(const char *path, const char *sysroot, struct safe_way *out, struct error *error)
+int safe_path_look(const char *path, const char *beside, const char *sysroot, struct safe_way *out,
+                   struct error *error)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	struct error own = {0};
-	int code = walk_path(&walk, path, sysroot, &own);
+	int code;
 
+	walk.beside = beside;
+	code = walk_path(&walk, path, sysroot, &own);
 	*out = (struct safe_way){
 	        .uid = walk.foreign ? walk.status.st_uid : geteuid(),
 	        .gid = walk.foreign ? walk.status.st_gid : getegid(),
@@ -396,6 +416,14 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out, 
 		return error_move(error, &own);
 	error_clear(&own);
 	return 0;
+}
+
+char *safe_path_existing(const char *path, const char *sysroot)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+
+	walk_path(&walk, path, sysroot, NULL);
+	return walk.done ? strdup(name_of(&walk)) : NULL;
 }
 
 int safe_reopen(int fd, int flags)
@@ -479,11 +507,13 @@ char *safe_real_path(const char *path, int *directory)
 	return strdup(name_of(&walk));
 }
 
-int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
+int safe_publish_open(const char *path, const char *beside, const char *sysroot, mode_t *search)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
-	int code = walk_path(&walk, path, sysroot, NULL);
+	int code;
 
+	walk.beside = beside;
+	code = walk_path(&walk, path, sysroot, NULL);
 	*search = walk.search;
 	if (code == 0 && !walk.foreign &&
 	    (S_ISREG(walk.status.st_mode) || S_ISDIR(walk.status.st_mode)))

@@ -66,16 +66,18 @@ static inline bool safe_is_device(const struct stat *status)
 struct safe_way {
 	uid_t uid; /* the territory's owner: the first owner on the way who is neither */
 	gid_t gid; /* root nor the effective user, and the group; else the effective user */
-	/* Who can search all its directories (of a sysroot, below it), as read permissions. */
+	/* Who can search all its directories (of a sysroot, below it), as read permissions; without
+	 * those where links are, from which it is reached as well. */
 	mode_t search;
 };
 
 /*
- * Describe the way to @path, as far as it exists within one territory. @sysroot: NULL, or a prefix
- * of @path. ERROR_PERMISSION at a link that must not be followed or a world-writable directory;
- * *out then describes the way up to there.
+ * Describe the way to @path, as far as it exists within one territory. @beside: NULL, or the
+ * real path of a file, whose directories do not count for the search. @sysroot: NULL, or a prefix
+ * of both. ERROR_PERMISSION at a link that must not be followed or a world-writable directory; *out
+ * then describes the way up to there.
  */
-int safe_path_look(const char *path, const char *sysroot, struct safe_way *out,
+int safe_path_look(const char *path, const char *beside, const char *sysroot, struct safe_way *out,
                    struct error *error);
 
 /*
@@ -91,6 +93,9 @@ int safe_look_open(int top, const char *path, int flags);
  * NULL, *directory is open (O_PATH) on the result; -1 on failure.
  */
 char *safe_real_path(const char *path, int *directory);
+
+/* The real path of what exists of @path in one territory, malloc'd. NULL: out of memory. */
+char *safe_path_existing(const char *path, const char *sysroot);
 
 /*
  * Open for reading what is open as @fd (O_PATH). ENXIO: a device; ENOSYS: a file, without /proc.
@@ -119,11 +124,11 @@ int safe_believe_named(const char *path, struct stat *status, struct error *erro
 int safe_believe_place(const char *path, const char *sysroot, bool lasting, struct error *error);
 
 /*
- * Open the file or directory at @path (absolute) to publish its content. *search: who can search
- * every directory on the way, those of links included, as read permissions. -1 and EACCES if
- * another user owns one of them or may have made a link; -1 and ENOENT if it does not exist.
+ * Open the file or directory at @path (absolute) to publish its content. *search, @beside: as for
+ * safe_path_look(). -1 and EACCES if another user owns a directory on the way or may have made a
+ * link; -1 and ENOENT if it does not exist.
  */
-int safe_publish_open(const char *path, const char *sysroot, mode_t *search);
+int safe_publish_open(const char *path, const char *beside, const char *sysroot, mode_t *search);
 
 /*
  * The same for @name in @directory, with the way from there; -1 and ELOOP if it leads or may lead

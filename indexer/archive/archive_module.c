@@ -48,12 +48,12 @@ static int check_module(const char *path, const char *purpose, struct error *err
 
 	if (trust_is_privileged())
 		return safe_believe(path, NULL, TRUST_NO_OTHER, &module, error);
-	fd = safe_publish_open(path, NULL, &search);
+	fd = safe_publish_open(path, NULL, NULL, &search);
 	if (fd >= 0)
 		return 0;
 	if (stat("/proc/self/exe", &program) != 0)
 		return error_errno(error, errno, "%s need %s", purpose, path);
-	code = safe_path_look(path, NULL, &way, error);
+	code = safe_path_look(path, NULL, NULL, &way, error);
 	if (code < 0)
 		return code;
 	return way.uid == program.st_uid && way.uid != geteuid()

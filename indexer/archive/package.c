@@ -242,7 +242,7 @@ static int finish_source(const struct sdist *source, struct root_record *root, s
 int package_scan(struct package *package, const struct scan_options *how, struct root_record *out,
                  struct error *error)
 {
-	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(NULL, 0);
+	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(NULL, READERS_NONE);
 	struct scan_options options = *how;
 	struct stat status;
 	int code;

@@ -161,7 +161,8 @@ int command_audit(const struct options *options, struct error *error)
 	if (code == 0)
 		code = look_for_arguments(&audit, error);
 	if (code == 0)
-		code = collect(audit.sheet, options, &audit.databases, 0, &audit.failed, error);
+		code = collect(audit.sheet, options, &audit.databases, READERS_NONE, &audit.failed,
+		               error);
 	if (code == 0)
 		code = report(&audit, error);
 	return code < 0 ? code : conclude(&audit);

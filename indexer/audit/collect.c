@@ -56,7 +56,7 @@ bool collect_text(struct collect *collect, const char *path, size_t limit, char 
 	if (!path || collect->error.code != 0)
 		return false;
 	fd = file_open_for(collect->readers, AT_FDCWD, path);
-	if (fd < 0 && errno == EACCES && collect->readers)
+	if (fd < 0 && errno == EACCES && collect->readers.mode)
 		return false;
 	if (small_file_read_fd(fd, path, limit, text, &out->len, &collect->error) <= 0)
 		return false;

@@ -20,6 +20,7 @@
 
 #include <sys/stat.h>
 
+#include "db/base/file.h"
 #include "db/base/name_map.h"
 #include "db/base/trust.h"
 #include "db/reader.h"
@@ -34,10 +35,10 @@ struct collect {
 	const struct options *options;
 	const struct databases *databases;
 	struct worksheet *sheet;
-	mode_t readers;     /* as below */
-	struct error error; /* the first failure */
-	bool no_memory;     /* out of memory, in code that has no error */
-	bool incomplete;    /* something could not be read, and was reported */
+	struct readers readers; /* as below */
+	struct error error;     /* the first failure */
+	bool no_memory;         /* out of memory, in code that has no error */
+	bool incomplete;        /* something could not be read, and was reported */
 };
 
 /*
@@ -47,7 +48,7 @@ struct collect {
  * is set; an error concerns the whole.
  */
 int collect(struct worksheet *sheet, const struct options *options,
-            const struct databases *databases, mode_t readers, bool *incomplete,
+            const struct databases *databases, struct readers readers, bool *incomplete,
             struct error *error);
 
 /* --- shared functions --- */

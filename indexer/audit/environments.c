@@ -60,7 +60,7 @@ static void read_catalogue(struct collect *collect, int64_t *sites)
 }
 
 int collect(struct worksheet *sheet, const struct options *options,
-            const struct databases *databases, mode_t readers, bool *incomplete,
+            const struct databases *databases, struct readers readers, bool *incomplete,
             struct error *error)
 {
 	static void (*const together[])(struct collect *) = {

@@ -109,11 +109,12 @@ static bool is_seen(const struct places *places, const char *place, const struct
 {
 	const struct site *site = places->site;
 	bool is_led = geteuid() == 0 && site->owner != 0 && site->owner != status->st_uid;
-	mode_t needed = (places->collect->readers & 0444) | (is_led ? S_IROTH : 0);
+	mode_t needed = places->collect->readers.mode | (is_led ? S_IROTH : 0);
 	struct safe_way way;
 
 	if (needed)
-		safe_path_look(place, places->collect->options->sysroot, &way, NULL);
+		safe_path_look(place, places->collect->readers.beside,
+		               places->collect->options->sysroot, &way, NULL);
 	return !needed || (status->st_mode & way.search & needed) == needed;
 }
 

@@ -186,7 +186,7 @@ static void compare(const struct records *records, const char *path, struct slic
 
 	if (code == ERROR_LIMIT)
 		what = FILE_HASH_TOO_LARGE;
-	if (code == ERROR_PERMISSION && !records->collect->readers)
+	if (code == ERROR_PERMISSION && !records->collect->readers.mode)
 		what = "it cannot be read";
 	if (code == 0 || code == ERROR_NOTFOUND || code == ERROR_FORMAT) {
 		rule = "file-changed";

@@ -181,7 +181,7 @@ static int read_rows(const struct database *database, char **out, size_t *rows, 
 
 	/* Owners decide by its permissions whether their own database is public. */
 	if (code == 0 && reader_status(reader).owner != geteuid())
-		code = safe_path_look(database->file, database->sysroot, &way, error);
+		code = safe_path_look(database->file, NULL, database->sysroot, &way, error);
 	if (code == 0 && (reader_status(reader).mode & way.search & EVERYBODY) != EVERYBODY)
 		code = error_set(error, ERROR_PERMISSION,
 		                 "%s is not pushed: not everybody may read it", database->file);

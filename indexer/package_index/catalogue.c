@@ -303,7 +303,7 @@ static int add_index(const struct options *options, const struct transfer_module
 	all.index = index;
 	code = index ? catalogue_file(options, &file, error) : error_nomem(error);
 	if (code == 0)
-		code = databases_add_file(file, !options->database, &databases, error);
+		code = databases_add_file(file, NULL, !options->database, &databases, error);
 	if (code == 0)
 		code = worksheet_open(page_script, &all.sheet, error);
 	if (code == 0)

@@ -15,7 +15,7 @@ struct question {
 	const struct database *database;
 	struct reader *reader;      /* NULL: no database */
 	struct plugin_kinds *kinds; /* NULL: check each distribution */
-	mode_t readers;
+	struct readers readers;
 	bool lenient;
 };
 
@@ -51,7 +51,7 @@ bool root_times_hold(const struct root_record *row, const struct plugin_kinds *k
 	       stamp_equal(row->stamp, stamp_of(status));
 }
 
-struct scan_options root_scan(const struct database_root *root, mode_t readers,
+struct scan_options root_scan(const struct database_root *root, struct readers readers,
                               struct linkage *linkage, const struct plugin_kinds *kinds)
 {
 	return (struct scan_options){

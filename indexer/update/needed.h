@@ -9,6 +9,7 @@
 
 #include <sys/stat.h>
 
+#include "db/base/file.h"
 #include "db/record.h"
 #include "indexer/databases.h"
 #include "libquery/disk/metadata/scan.h"
@@ -33,7 +34,7 @@ bool root_times_hold(const struct root_record *row, const struct plugin_kinds *k
  * The options for scanning a root completely: with targets and start-up code. @linkage and @kinds
  * may be NULL.
  */
-struct scan_options root_scan(const struct database_root *root, mode_t readers,
+struct scan_options root_scan(const struct database_root *root, struct readers readers,
                               struct linkage *linkage, const struct plugin_kinds *kinds);
 
 #endif

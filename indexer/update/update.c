@@ -38,7 +38,7 @@ struct update {
 	struct edit_result *result;
 	struct linkage *linkage;
 	struct plugin_kinds *kinds;
-	mode_t readers; /* of the published file; see scan.h */
+	struct readers readers; /* of the published file; see scan.h */
 };
 
 static bool has_done_any(const struct edit_result *result)

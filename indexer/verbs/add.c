@@ -359,7 +359,7 @@ int command_add(const struct options *options, struct error *error)
 	if (!options->database && layout_of_user("/", &user) == 0)
 		return error_set(error, ERROR_NOTFOUND,
 		                 "there is no $HOME for a database; name one with --db");
-	code = databases_add_file(options->database ? options->database : user.database,
+	code = databases_add_file(options->database ? options->database : user.database, NULL,
 	                          !options->database, &databases, error);
 	if (code == 0)
 		code = load_kinds(options, &add.kinds, error);

@@ -211,7 +211,7 @@ static int judge_extensions(struct search *search)
 	size_t at = 0;
 	int code = 0;
 
-	search->linkage = linkage_create(search->sysroot, 0);
+	search->linkage = linkage_create(search->sysroot, READERS_NONE);
 	if (!path || !search->linkage)
 		return error_nomem(search->error);
 	search->site = slice_of(path);

@@ -315,7 +315,7 @@ static int change_file(const struct change *change, struct error *error)
 	        .sysroot = change->sysroot,
 	};
 	struct safe_way way;
-	int code = safe_path_look(change->file, change->sysroot, &way, error);
+	int code = safe_path_look(change->file, NULL, change->sysroot, &way, error);
 
 	if (code == 0)
 		code = databases_check_owner(change->file, way.uid, way.gid,

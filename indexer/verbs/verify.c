@@ -24,7 +24,7 @@ struct verify {
 	const struct database *database;
 	const struct database_root *wanted;
 	struct output output;
-	mode_t readers; /* of the database; see scan.h */
+	struct readers readers; /* of the database; see scan.h */
 	struct linkage *linkage;
 	struct plugin_kinds *kinds;
 	size_t differences, distributions, hashes;
@@ -157,7 +157,7 @@ static int compare_hash(struct verify *verify, struct slice directory, struct sl
 	char *path = text_format("%s/%.*s", verify->wanted->path, (int)file.len, file.ptr);
 	CLEANUP(cleanup_free) char *what = NULL;
 	struct error own = {0};
-	int code = path ? file_hash_matches(0, path, recorded, &own) : error_nomem(&own);
+	int code = path ? file_hash_matches(READERS_NONE, path, recorded, &own) : error_nomem(&own);
 
 	if (code < 0 && code != ERROR_NOTFOUND && code != ERROR_PERMISSION &&
 	    code != ERROR_INVALID && code != ERROR_LIMIT)

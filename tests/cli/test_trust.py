@@ -377,6 +377,35 @@ class Publishing(TrustTest):
         subprocess.run([*command, "update", self.prefix], env=self.environment(ASAN_OPTIONS=NO_LEAKS), capture_output=True, check=True)
         self.assertTrue(self.publishes(b"open"))
 
+    def test_tree_of_a_group(self):
+        """Who reaches the database is no reader of what is closed elsewhere; directories above both do not matter."""
+        os.chmod(self.top, 0o755)
+        private, link = f"{self.top}/private", f"{self.mine}/link"
+
+        def is_seen(place, mode, linked=False):
+            shutil.rmtree(self.prefix)
+            shutil.rmtree(private, ignore_errors=True)
+            info = add_distribution(private if linked else self.site, "alpha", text="[secret]\nword = is:swordfish\n")
+            if linked:
+                os.makedirs(self.site)
+                os.symlink(info, f"{self.site}/{os.path.basename(info)}")
+            os.chown(self.prefix, 0, self.other.gid)
+            os.chmod(self.prefix, 0o2750)
+            os.chmod(place, mode)
+            self.update(*([link] if os.path.islink(link) else []))
+            return subprocess.run(["grep", "-qr", "swordfish", self.database], user=self.other.uid, group=self.other.gid,
+                                  extra_groups=[], check=False, capture_output=True).returncode == 0
+
+        for by_link in (False, True):
+            if by_link:  # in a closed directory
+                os.symlink(self.prefix, link)
+                os.chmod(self.mine, 0o700)
+            self.assertTrue(is_seen(self.prefix, 0o2750))
+            self.assertFalse(is_seen(f"{self.prefix}/lib", 0o700))
+            self.assertFalse(is_seen(f"{self.prefix}/lib", 0o701))
+            self.assertTrue(is_seen(private, 0o755, linked=True))
+            self.assertFalse(is_seen(private, 0o700, linked=True))
+
     def test_private_database_stays_private(self):
         """The trail has it, and pages that are free; and another site directory of the same database."""
         add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")

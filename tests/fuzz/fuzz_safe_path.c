@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scratch_tree("sysroot", rest);
 	sysroot = scratch_path("sysroot");
 	require(asprintf(&path, "%s/%.*s", sysroot, (int)inside.len, inside.ptr) > 0);
-	if (safe_path_look(path, sysroot, &way, NULL) == 0)
+	if (safe_path_look(path, NULL, sysroot, &way, NULL) == 0)
 		require(way.uid == geteuid() || way.uid == STRANGER);
 	open_directory(sysroot, path, SAFE_EXISTING);
 	open_directory(sysroot, path, SAFE_CREATE);

@@ -48,7 +48,7 @@ static void look_at_all(const char *path)
 	tree_close(tree);
 }
 
-static void scan(const char *path, mode_t readers)
+static void scan(const char *path, struct readers readers)
 {
 	struct scan_options how = {
 	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scratch_tree("site", input_of(data, size));
 	path = scratch_path("site");
 	look_at_all(path);
-	scan(path, 0);
-	scan(path, 0444);
+	scan(path, READERS_NONE);
+	scan(path, (struct readers){.mode = 0444});
 	return 0;
 }

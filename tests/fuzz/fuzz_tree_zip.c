@@ -36,7 +36,7 @@ static int each_child(void *payload, struct slice name)
 
 static void scan(struct tree *tree)
 {
-	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create("/nowhere", 0);
+	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create("/nowhere", READERS_NONE);
 	CLEANUP(cleanup_plugin_kinds) struct plugin_kinds *kinds = NULL;
 	struct scan_options how = {
 	        .linkage = linkage,

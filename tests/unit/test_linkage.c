@@ -222,7 +222,7 @@ static int setup(void **state)
 {
 	struct fixture *f = scratch_fixture(state, sizeof(*f));
 
-	f->linkage = linkage_create(scratch_path("root"), 0);
+	f->linkage = linkage_create(scratch_path("root"), READERS_NONE);
 	scratch_directory("root/site/pkg");
 	install("/lib64/libc.so.6", (struct says)LIBC);
 	return 0;
@@ -435,7 +435,7 @@ static void test_invalid_libraries(void **state)
 	install("/site/libe.so", (struct says){.soname = "libe.so"});
 	assert_int_equal(chmod(scratch_path("root/private"), 0700), 0);
 	assert_int_equal(chmod(scratch_path("."), 0755), 0);
-	f->linkage->readers = 0555;
+	f->linkage->readers.mode = 0444;
 	judge(f, (struct says){.runpath = "/site:/private", .needed = {"libd.so", "libe.so"}});
 	assert_missing(f, "libd.so");
 }

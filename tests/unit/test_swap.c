@@ -182,7 +182,7 @@ static void attack(const char *sysroot)
 
 		assert_int_equal(writer_open(&options, &writer, &error), ERROR_PERMISSION);
 		assert_int_equal(publish_mark_stale(database, sysroot, &error), ERROR_PERMISSION);
-		assert_int_equal(safe_path_look(database, sysroot, &way, &error), 0);
+		assert_int_equal(safe_path_look(database, NULL, sysroot, &way, &error), 0);
 		assert_int_equal(way.uid, ATTACKER);
 	}
 	kill(child, SIGKILL);

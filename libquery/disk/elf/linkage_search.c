@@ -120,7 +120,7 @@ int library_read(struct elf_file *file, struct slice path, bool is_system, struc
 
 /* --- the cache --- */
 
-struct linkage *linkage_create(const char *sysroot, mode_t readers)
+struct linkage *linkage_create(const char *sysroot, struct readers readers)
 {
 	struct linkage *linkage = calloc(1, sizeof(*linkage));
 
@@ -183,14 +183,14 @@ static bool is_public(const struct linkage *linkage, const char *path, int fd,
                       const struct stat *status)
 {
 	const char *sysroot = linkage->sysroot[0] ? linkage->sysroot : NULL;
-	const mode_t readers = linkage->readers ? linkage->readers : 0444;
-	const mode_t reach = (readers & 0111) << 2;
-	struct safe_way way = {0};
+	const struct readers *readers = &linkage->readers;
+	struct safe_way way = {.search = 0444};
 
-	if (reach)
-		safe_path_look(path, sysroot, &way, NULL);
-	return (readers & 0444 & ~((way.search | ~reach) & trust_everybody(fd, status))) == 0 ||
-	       (!linkage->readers && geteuid() != 0 && status->st_uid == geteuid());
+	if (readers->mode)
+		safe_path_look(path, readers->beside, sysroot, &way, NULL);
+	return ((readers->mode ? readers->mode : 0444) &
+	        ~(way.search & trust_everybody(fd, status))) == 0 ||
+	       (!readers->mode && geteuid() != 0 && status->st_uid == geteuid());
 }
 
 static int open_installed(const struct linkage *linkage, struct slice path, struct error *error)

@@ -12,6 +12,7 @@
 
 #include "db/base/arena.h"
 #include "db/base/error.h"
+#include "db/base/file.h"
 #include "db/base/name_map.h"
 #include "libquery/disk/elf/elf_file.h"
 #include "libquery/disk/elf/ld_cache.h"
@@ -58,9 +59,9 @@ void library_free(struct library *library); /* NULL is accepted */
 
 /* The cache of libraries. For one thread at a time. */
 struct linkage {
-	char *sysroot;  /* "" for none */
-	mode_t readers; /* see linkage_create() */
-	char *hosts;    /* colon-separated directories, or NULL; see linkage_add_host() */
+	char *sysroot;          /* "" for none */
+	struct readers readers; /* see linkage_create() */
+	char *hosts;            /* colon-separated directories, or NULL; see linkage_add_host() */
 	char *cache_text;
 	struct ld_cache cache; /* empty if there is none */
 	struct library **libraries;
@@ -72,9 +73,9 @@ struct linkage {
 
 /*
  * @sysroot: the file-system root in which libraries are searched, or NULL. @readers: of the result,
- * as for file_open_for(); 0: not published. NULL: out of memory.
+ * as for file_open_for(). NULL: out of memory.
  */
-struct linkage *linkage_create(const char *sysroot, mode_t readers);
+struct linkage *linkage_create(const char *sysroot, struct readers readers);
 void linkage_free(struct linkage *linkage); /* NULL is accepted */
 
 /*

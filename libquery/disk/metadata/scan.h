@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "db/base/error.h"
+#include "db/base/file.h"
 #include "db/base/name_map.h"
 #include "db/carried.h"
 #include "db/record.h"
@@ -94,7 +95,7 @@ struct scan_options {
 	 */
 	target_finder *targets;
 	const struct scan_startup *startup; /* of a directory; NULL: not read */
-	mode_t readers;          /* of the published result; 0: not published. See tree.h */
+	struct readers readers;  /* of the published result; 0: not published. See tree.h */
 	struct linkage *linkage; /* to examine shared objects; NULL: not examined */
 	const struct plugin_kinds *kinds; /* of plugins to search for; NULL: none */
 	struct slice place;               /* absolute path of the path entry, without sysroot */

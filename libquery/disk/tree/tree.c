@@ -67,7 +67,7 @@ int tree_fetch(struct tree *tree, struct slice child, struct slice path, uint64_
 
 void tree_withhold_unless(struct tree *tree, mode_t mode)
 {
-	if (tree->readers & 0444 & ~mode) /* threads call this, but without readers */
+	if (tree->readers.mode & ~mode) /* threads call this, but without readers */
 		tree->withheld = true;
 }
 

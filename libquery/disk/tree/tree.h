@@ -15,6 +15,7 @@
 
 #include "db/base/clock.h"
 #include "db/base/error.h"
+#include "db/base/file.h"
 #include "db/record.h"
 #include "libquery/disk/tree/path_index.h"
 
@@ -57,12 +58,12 @@ struct tree_operations {
 struct tree {
 	const struct tree_operations *operations;
 	enum root_kind kind;
-	struct stamp stamp; /* before anything was read; zeros for none */
-	int fd;             /* of the directory or the zip, or -1 */
-	mode_t readers;     /* intended readers, as for file_open_for(); 0: the caller only */
-	size_t kept;        /* bytes of entry points read so far, up to TREE_KEPT_MAX */
-	uint64_t unpacked;  /* bytes of shared objects so far, up to TREE_UNPACKED_MAX */
-	bool withheld;      /* something was read that they may not read: see below */
+	struct stamp stamp;     /* before anything was read; zeros for none */
+	int fd;                 /* of the directory or the zip, or -1 */
+	struct readers readers; /* intended readers, as for file_open_for(); 0: the caller only */
+	size_t kept;            /* bytes of entry points read so far, up to TREE_KEPT_MAX */
+	uint64_t unpacked;      /* bytes of shared objects so far, up to TREE_UNPACKED_MAX */
+	bool withheld;          /* something was read that they may not read: see below */
 };
 
 /*
@@ -79,7 +80,7 @@ struct tree {
 int tree_open(const char *path, struct tree **out, struct error *error);
 
 /* As tree_open(), but opened by file_open_for(); the caller sets @readers of the tree. */
-int tree_open_for(mode_t readers, const char *path, struct tree **out, struct error *error);
+int tree_open_for(struct readers readers, const char *path, struct tree **out, struct error *error);
 
 /* Open the directory @fd, which the tree then owns. */
 int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct error *error);

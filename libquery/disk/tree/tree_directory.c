@@ -117,7 +117,7 @@ static int open_to_publish(struct directory *directory, const struct tree_reques
 		memcpy(directory->child_name, child.ptr, child.len);
 		directory->child_name[child.len] = '\0';
 		fd = safe_publish_enter(tree->fd, directory->child_name, &search);
-		directory->child = tree->readers & 0444 & ~search ? -1 : take_fd(&fd);
+		directory->child = tree->readers.mode & ~search ? -1 : take_fd(&fd);
 	}
 	return directory->child < 0 ? file_open_for(tree->readers, tree->fd, name)
 	                            : file_open_for(tree->readers, directory->child, request->file);
@@ -134,9 +134,9 @@ static int read_now(struct tree *tree, const struct tree_request *request, struc
 
 	if (!name_of(name, request->child, request->file))
 		return error_errno(error, ENAMETOOLONG, "cannot open");
-	fd = tree->readers ? open_to_publish((struct directory *)tree, request, name)
-	                   : file_open(tree->fd, name, 0);
-	if (fd < 0 && errno == EACCES && tree->readers)
+	fd = tree->readers.mode ? open_to_publish((struct directory *)tree, request, name)
+	                        : file_open(tree->fd, name, 0);
+	if (fd < 0 && errno == EACCES && tree->readers.mode)
 		tree->withheld = true;
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return is_absent(errno) ? 0 : error_errno(error, errno, "cannot open");
@@ -217,7 +217,7 @@ static void expect(struct tree *tree, const struct distribution_record *distribu
 
 	ahead_end(take(directory->ahead));
 	directory->expected = distributions;
-	directory->expected_count = tree->readers ? 0 : count;
+	directory->expected_count = tree->readers.mode ? 0 : count;
 	directory->next = 0;
 	directory->pace = (struct ahead_pace){0};
 }
@@ -273,15 +273,15 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 	return 0;
 }
 
-int tree_open_for(mode_t readers, const char *path, struct tree **out, struct error *error)
+int tree_open_for(struct readers readers, const char *path, struct tree **out, struct error *error)
 {
 	const char *name = path[0] ? path : ".";
 	CLEANUP(cleanup_close)
-	int fd = readers ? file_open_for(readers, AT_FDCWD, name)
-	                 : file_open(AT_FDCWD, name, O_DIRECTORY);
+	int fd = readers.mode ? file_open_for(readers, AT_FDCWD, name)
+	                      : file_open(AT_FDCWD, name, O_DIRECTORY);
 	struct stat status;
 
-	if (fd < 0 && !readers && errno == ENOTDIR)
+	if (fd < 0 && !readers.mode && errno == ENOTDIR)
 		fd = file_open(AT_FDCWD, name, 0);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "%s", path);
@@ -294,5 +294,5 @@ int tree_open_for(mode_t readers, const char *path, struct tree **out, struct er
 
 int tree_open(const char *path, struct tree **out, struct error *error)
 {
-	return tree_open_for(0, path, out, error);
+	return tree_open_for(READERS_NONE, path, out, error);
 }
