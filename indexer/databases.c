@@ -84,17 +84,19 @@ int database_check_owner(const struct database *database, const char *command, s
 	if (code == 0)
 		code = databases_check_owner(place, database->uid, database->gid,
 		                             command || place == prefix ? command : update, error);
-	/* Another user's directory on the path to root's own root may lead anywhere. */
-	for (size_t i = 0; code == 0 && geteuid() == 0 && i < database->root_count; i++) {
-		const char *path = database->roots[i].path;
-		struct error own = {0};
-		struct safe_way way;
-
-		code = safe_path_look(path, NULL, database->sysroot, &way, &own);
-		code = code < 0 ? error_move_failure(error, &own)
-		                : databases_check_owner(path, way.uid, way.gid, command, error);
-	}
 	return code;
+}
+
+int database_check_root(const char *path, const char *sysroot, struct error *error)
+{
+	struct error own = {0};
+	struct safe_way way;
+
+	if (geteuid() != 0)
+		return 0;
+	if (safe_path_look(path, NULL, sysroot, &way, &own) < 0)
+		return error_move_failure(error, &own);
+	return databases_check_owner(path, way.uid, way.gid, NULL, error);
 }
 
 /*
@@ -204,14 +206,15 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 {
 	CLEANUP(coverage_free) struct coverage coverage = {0};
 	const char *sysroot = sysroot_of(options);
+	CLEANUP(cleanup_free) char *root = text_format("%s%s", sysroot ? sysroot : "", path);
 	struct error own = {0};
 	const char *above;
 	struct safe_way way;
 	size_t at = 0;
 	int code = choose_database(options, to_write, path, &coverage, error);
 
-	if (code < 0)
-		return code;
+	if (code < 0 || !root)
+		return code < 0 ? code : error_nomem(error);
 	/* The file of --db may lie elsewhere. */
 	above = file_in_sysroot(coverage.database) ? sysroot : NULL;
 	while (at < out->count && strcmp(out->items[at].file, coverage.database) != 0)
@@ -219,17 +222,21 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	if (at == out->count) {
 		find_owner(coverage.database, above, &way, &own);
 		code = to_write ? error_move(error, &own) : error_move_failure(error, &own);
-		if (code == 0)
-			code = databases_add_file(coverage.database, above, !options->database, out,
-			                          error);
+	}
+	if (code == 0 && (to_write || options->hook) &&
+	    (at < out->count ? out->items[at].uid : way.uid) == 0)
+		code = database_check_root(root, above, error);
+	if (code == 0 && at == out->count) {
+		code = databases_add_file(coverage.database, above, !options->database, out, error);
 		if (code < 0)
 			return code;
 		out->items[at].uid = way.uid;
 		out->items[at].gid = way.gid;
 	}
-	return add_root(&out->items[at], sysroot ? sysroot : "", path, coverage.root_path)
-	               ? 0
-	               : error_nomem(error);
+	if (code == 0 &&
+	    !add_root(&out->items[at], sysroot ? sysroot : "", path, coverage.root_path))
+		return error_nomem(error);
+	return code;
 }
 
 int database_narrow(const struct database *database, const char *path, mode_t *mode,
@@ -387,9 +394,11 @@ static int expand_argument(const struct options *options, const char *argument, 
 }
 
 /* Machines have several users: a place of another one does not stop the rest. */
-static int leave_alone(const char *path, struct databases *out, struct error *error)
+static int leave_alone(const struct options *options, const char *path, struct databases *out,
+                       struct error *error)
 {
-	message("%s is left alone: %s", path, error_text(error));
+	if (!options->hook)
+		message("%s is left alone: %s", path, error_text(error));
 	error_clear(error);
 	out->left_alone++;
 	return 0;
@@ -411,12 +420,12 @@ int databases_of_arguments(const struct options *options, bool to_write, struct 
 	for (size_t i = 0; code == 0 && i < options->argument_count; i++) {
 		code = expand_argument(options, options->arguments[i], &sites, error);
 		if (code == ERROR_PERMISSION && (to_write || options->hook))
-			code = leave_alone(options->arguments[i], out, error);
+			code = leave_alone(options, options->arguments[i], out, error);
 	}
 	for (size_t i = 0; code == 0 && i < sites.count; i++) {
 		code = databases_add_path(options, to_write, sites.paths[i], out, error);
-		if (code == ERROR_PERMISSION && to_write)
-			code = leave_alone(sites.paths[i], out, error);
+		if (code == ERROR_PERMISSION && (to_write || options->hook))
+			code = leave_alone(options, sites.paths[i], out, error);
 	}
 	return code;
 }

@@ -69,6 +69,12 @@ int databases_check_owner(const char *place, uid_t uid, gid_t gid, const char *c
 int database_check_owner(const struct database *database, const char *command, struct error *error);
 
 /*
+ * The same for a root of root's own database, without which the rest is updated: another user's
+ * directory on the path to it may lead anywhere.
+ */
+int database_check_root(const char *path, const char *sysroot, struct error *error);
+
+/*
  * The permissions for publishing @database: readable by everyone who can read all its roots, and
  * could read the published file before. 0 or a failure.
  */

@@ -293,7 +293,8 @@ static int update_other(struct update *update, const char *root_path, bool carri
 		return found;
 	if (path && known_root_is_gone(path))
 		return remove_root(update, &known, error);
-	if (path && carried && file_can_list(path)) {
+	if (path && carried && database_check_root(path, sysroot, NULL) == 0 &&
+	    file_can_list(path)) {
 		wanted.path = path;
 		wanted.inside = path + (sysroot ? strlen(sysroot) : 0);
 		return update_root(update, &wanted, error);

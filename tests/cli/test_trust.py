@@ -166,6 +166,20 @@ class Writing(TrustTest):
             self.run_program(*words, self.prefix, own, status=DONE if "--hook" in words else COULD_NOT)
             self.assertEqual(query(f"{own}/{DATABASE}", "SELECT name FROM distribution"), [("beta",)])
 
+    def test_a_site_directory_of_another_user(self):
+        """In /usr/local, say: root's own database is kept in step without it, by hooks in silence."""
+        root = f"{self.top}/system"
+        add_distribution(f"{root}/usr/lib/python3/dist-packages", "alpha")
+        theirs = f"{root}/usr/local/lib/python3.11"
+        add_distribution(f"{theirs}/dist-packages", "theirs")
+        self.other.own(theirs)
+        for words, name, status in (([], "beta", COULD_NOT), (["--hook", "dpkg"], "gamma", DONE)):
+            add_distribution(f"{root}/usr/lib/python3/dist-packages", name)
+            reply = self.run_program("update", "--root", root, *words, status=status)
+            self.assertEqual("left alone" in reply.err, status != DONE, reply.err)
+            self.assertIn((name,), query(f"{root}/var/lib/entrydb/entry_points.db", "SELECT name FROM distribution"))
+            self.assertNotIn(("theirs",), query(f"{root}/var/lib/entrydb/entry_points.db", "SELECT name FROM distribution"))
+
     def test_nothing_of_another_user_s_is_opened(self):
         """Not even the database: a FIFO in its place would keep root waiting."""
         self.venv_of_other()
