@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
@@ -71,6 +72,9 @@ struct walk {
 	size_t anchor_len;  /* bytes of @done that are the sysroot's */
 	char *todo, *rest;  /* the remaining path, and the position in it */
 	uid_t top;          /* the owner of "/" */
+	dev_t home;         /* the file system of "/" */
+	dev_t device;       /* of the file reached, unless it is that of "/" */
+	uid_t server;       /* its server; see server_of() */
 	int links;
 	mode_t search;      /* who can search every directory so far, as read permissions */
 	const char *beside; /* another file: the directories above it do not count; or NULL */
@@ -95,6 +99,45 @@ static void walk_end(struct walk *walk)
 static const char *name_of(const struct walk *walk)
 {
 	return walk->done[0] ? walk->done : "/";
+}
+
+/*
+ * The user who runs a FUSE file system, since the owners of its files are what this user says; 0:
+ * root, or another file system.
+ */
+static uid_t server_of(int fd, dev_t device)
+{
+	CLEANUP(cleanup_free) char *line = NULL;
+	uid_t found = NOBODY;
+	struct statfs status;
+	unsigned at[2];
+	size_t room = 0;
+	FILE *mounts;
+
+	if (fstatfs(fd, &status) == 0 && status.f_type != FUSE_SUPER_MAGIC)
+		return 0;
+	mounts = fopen("/proc/self/mountinfo", "re");
+	while (mounts && getline(&line, &room, mounts) > 0)
+		if (sscanf(line, "%*u %*u %u:%u", &at[0], &at[1]) == 2 &&
+		    makedev(at[0], at[1]) == device) {
+			const char *user = strstr(strrchr(line, ' '), ",user_id=");
+
+			found = user ? (uid_t)strtoul(user + strlen(",user_id="), NULL, 10) : 0;
+		}
+	if (mounts)
+		fclose(mounts);
+	return found;
+}
+
+static void note_server(struct walk *walk)
+{
+	if (walk->status.st_dev == walk->home)
+		return;
+	if (walk->status.st_dev != walk->device)
+		walk->server = server_of(walk->fd, walk->status.st_dev);
+	walk->device = walk->status.st_dev;
+	if (walk->server)
+		walk->status.st_uid = walk->server;
 }
 
 /* In a sticky directory others cannot replace files, but create them. */
@@ -137,6 +180,7 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	walk->done = done;
 	if (fd < 0 || fstat(fd, &walk->status) != 0)
 		return error_errno(error, errno, "%s", name_of(walk));
+	note_server(walk);
 	/* Its owner and everyone who can write to a directory control its content. */
 	if (walk->rule == RULE_BELIEVE) {
 		int code = trust_believe(name_of(walk), fd, &walk->status, walk->other, error);
@@ -363,6 +407,7 @@ static int walk_begin(struct walk *walk, struct error *error)
 	if (walk->anchor < 0 || fstat(walk->anchor, &status) != 0)
 		return error_errno(error, errno, "/");
 	walk->top = status.st_uid;
+	walk->home = status.st_dev;
 	walk->done = strdup("");
 	return walk->done ? 0 : error_nomem(error);
 }

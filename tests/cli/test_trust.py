@@ -19,6 +19,7 @@ import subprocess
 import unittest
 import zipfile
 
+import far
 import support
 from support import (COULD_NOT, DATABASE, DONE, NOT_FOUND, PROGRAM, SITE, CommandTest, add_distribution,
                      change_database, query, write)
@@ -988,6 +989,25 @@ class Loading(TrustTest):
         self.assertIn("others may have made", text)
         os.lchown(f"{theirs}/pkg", 0, 0)
         self.assertEqual(self.load("host", "plugin")[0], 0)
+
+    def test_a_file_system_of_another_user(self):
+        """With FUSE, the user who runs it says who owns the files."""
+        if far.why_not():
+            self.skipTest(far.why_not())
+        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n")
+        os.makedirs(f"{self.site}/pkg")
+        shutil.copy(next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6"), f"{self.site}/pkg/libplugin.so")
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+        program, mount = far.build(self.top), f"{self.top}/mount"
+        self.site = f"{mount}/{SITE}"
+        with far.Far(program, self.prefix, mount, user=0):
+            self.assertEqual(self.load("host", "plugin"), (0, "\n"))
+        with far.Far(program, self.prefix, mount, user=self.other.uid):
+            code, text = self.load("host", "plugin")
+            reply = self.run_program("update", mount, status=COULD_NOT)
+        self.assertLess(code, 0)
+        for message in text, reply.err:
+            self.assertIn(f"{mount} belongs to user {self.other.uid}", message)
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_a_library_beside_it(self):

@@ -340,6 +340,7 @@ static void make_counts(const char *file)
 
 static void mount_at(const char *directory, const char *point)
 {
+	const char *user = getenv("FAR_USER"); /* as whose mount it counts */
 	char options[128];
 	struct stat status;
 
@@ -349,7 +350,8 @@ static void mount_at(const char *directory, const char *point)
 	remember(FUSE_ROOT_ID, directory);
 	snprintf(options, sizeof(options),
 	         "fd=%d,rootmode=%o,user_id=%u,group_id=%u,allow_other,default_permissions",
-	         far.device, status.st_mode & S_IFMT, getuid(), getgid());
+	         far.device, status.st_mode & S_IFMT, user ? (unsigned)atoi(user) : getuid(),
+	         getgid());
 	if (mount("far", point, "fuse", MS_RDONLY | MS_NOSUID | MS_NODEV, options) != 0)
 		fail(point);
 }

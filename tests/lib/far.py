@@ -40,13 +40,14 @@ class CannotMount(Exception):
 
 class Far:
     """Mounts @directory at @point: each request takes @delay seconds, and the kernel caches answers for
-    @memory seconds."""
+    @memory seconds. @user: as whose mount it counts."""
 
-    def __init__(self, program, directory, point, delay=0.0, memory=1.0):
+    def __init__(self, program, directory, point, delay=0.0, memory=1.0, user=None):
         os.makedirs(point, exist_ok=True)
         self.point, self.counts = point, f"{point}.counts"
         self.process = subprocess.Popen([program, directory, point, str(int(delay * 1e6)), str(memory), self.counts],
-                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        env={**os.environ, **({} if user is None else {"FAR_USER": str(user)})})
         end = time.monotonic() + PATIENCE
         while not os.path.ismount(point):
             if self.process.poll() is not None or time.monotonic() > end:

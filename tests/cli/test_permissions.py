@@ -1,0 +1,264 @@
+"""Random owners, permissions and access control lists: the kernel says what other users can read and change.
+
+ENTRYDB_TEST_ROUNDS: how many trees of each kind (default 60, and 1,500 in a long run).
+ENTRYDB_TEST_SEED: repeats a run.
+"""
+
+import contextlib
+import itertools
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import unittest
+
+import support
+from stress import SEED
+from support import DATABASE, DONE, LONG, PROGRAM, SITE, CommandTest, add_distribution, write
+
+ROUNDS = int(os.environ.get("ENTRYDB_TEST_ROUNDS") or (1500 if LONG else 60))
+OWNER, STRANGERS, TEAM = 54301, (54302, 54303), 54310
+USERS = {OWNER: [OWNER], STRANGERS[0]: [STRANGERS[0]], STRANGERS[1]: [STRANGERS[1], TEAM]}  # and their groups
+LISTS = ("u:54302:---", "g:54302:---", "u:54302:rwx", "g:54310:rwx", "u:54303:rw", "m::---", "g::---,u:54303:rx", "o::---")
+COMPILER = shlex.split(os.environ.get("CC", "cc"))
+
+
+def as_user(user, work, *arguments):
+    """What work(*arguments) returns in a process of the user: true or false; false for an OSError."""
+    child = os.fork()
+    if child == 0:
+        done = False
+        with contextlib.suppress(OSError):
+            os.setgroups(USERS[user])
+            os.setresgid(*[user] * 3)
+            os.setresuid(*[user] * 3)
+            done = work(*arguments)
+        os._exit(0 if done else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def can_read(path):
+    with open(path, "rb") as file:
+        return file.read(1) is not None
+
+
+def can_change(user, path):
+    """Can he make a process that opens the path read something else? The path need not exist."""
+    directory = os.path.dirname(path)
+    if os.path.lexists(path):
+        if user in (os.lstat(path).st_uid, os.stat(directory).st_uid):
+            return True
+        if not os.path.islink(path):
+            with contextlib.suppress(OSError):
+                os.close(os.open(path, os.O_WRONLY))
+                return True
+        os.rename(path, f"{path}.other")
+        os.rename(f"{path}.other", path)
+        return True
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    os.unlink(path)
+    return True
+
+
+def hops(path):
+    """Each file on the way, links and what they lead to; of a missing one, the first that is missing."""
+    rest, here, links = path.split("/"), "/", 0
+    while rest:
+        name = rest.pop(0)
+        if name in ("", "."):
+            continue
+        if name == "..":
+            here = os.path.dirname(here)
+            continue
+        here = os.path.join(here, name)
+        yield here
+        if os.path.islink(here):
+            links += 1
+            target = os.readlink(here)
+            rest = target.split("/") + rest
+            here = "/" if target[0] == "/" or links > 40 else os.path.dirname(here)
+        elif not os.path.lexists(here):
+            return
+
+
+@unittest.skipUnless(support.IS_ROOT, "only root can give files to other users")
+@unittest.skipUnless(shutil.which("setfacl"), "setfacl is not installed")
+class Permissions(CommandTest):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.top, 0o755)
+        self.tree = f"{self.top}/tree"
+        self.prefix, self.site = f"{self.tree}/venv", f"{self.tree}/venv/{SITE}"
+        self.database = f"{self.prefix}/{DATABASE}"
+
+    def each_round(self):
+        for number in range(ROUNDS):
+            shutil.rmtree(self.tree, ignore_errors=True)
+            os.makedirs(self.site)
+            self.random = random.Random(f"{SEED} {number}")
+            yield f"seed {SEED}, tree {number}"
+
+    def link(self, target, path):
+        os.symlink(self.random.choice((target, os.path.relpath(target, os.path.dirname(path)))), path)
+
+    def files(self):
+        for path, names, files in os.walk(self.tree):
+            yield from (f"{path}/{name}" for name in [*names, *files])
+
+    def change_list(self, path):
+        subprocess.run(["setfacl", "-m", self.random.choice(LISTS), path], check=False, capture_output=True)
+
+    def run_as(self, owner, *arguments):
+        subprocess.run([PROGRAM, *arguments], user=owner, group=owner, extra_groups=[], check=False, capture_output=True, cwd="/",
+                       env=self.environment(HOME=f"{self.tree}/home", XDG_STATE_HOME=f"{self.tree}/home"),
+                       umask=self.random.choice((0o022, 0o077, 0o002, 0)))
+
+
+class Publishing(Permissions):
+    """What others read in a database or report, they could have read themselves."""
+
+    def put(self, path, text):
+        """Write a text, at times behind a link, that contains a word of its own."""
+        word = f"swordfish{len(self.words)}x{self.random.randrange(1 << 32)}"
+        if self.random.random() < 0.15:
+            self.link(f"{self.tree}/other/{word}", path)
+            path = f"{self.tree}/other/{word}"
+        write(path, text.replace("WORD", word))
+        self.words[word] = path
+
+    def make(self):
+        self.words = {}
+        os.makedirs(f"{self.tree}/other")
+        for number in range(self.random.randrange(2, 5)):
+            info = f"{self.site}/p{number}-1.0.dist-info"
+            if self.random.random() < 0.25:
+                os.makedirs(f"{self.tree}/other/info{number}")
+                self.link(f"{self.tree}/other/info{number}", info)
+            else:
+                os.makedirs(info)
+            self.put(f"{info}/entry_points.txt", f"[g]\nWORD = m{number}:x\n[console_scripts]\nc{number} = m{number}:x\n")
+            self.put(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: p{number}\nVersion: 1.0+WORD\n")
+            self.put(f"{info}/RECORD", f"m{number}.py,sha256=WORD,5\n")
+            self.put(f"{info}/direct_url.json", '{"url": "file:///WORD", "dir_info": {"editable": true}}')
+            self.put(f"{self.site}/m{number}.py", "def x(): pass  # WORD\n")
+        self.put(f"{self.site}/z.pth", 'import sys; "WORD"\n/WORD\n')
+        self.put(f"{self.site}/sitecustomize.py", 'x = "WORD"\n')
+
+    def close(self, owner):
+        """Take permissions away at random."""
+        for path in (self.tree, *self.files()):
+            os.lchown(path, owner, owner)
+            if os.path.islink(path):
+                continue
+            if self.random.random() < 0.15:
+                os.chown(path, owner, self.random.choice((TEAM, STRANGERS[0])))
+            if self.random.random() < (0.1 if os.path.isdir(path) else 0.3):
+                os.chmod(path, self.random.choice((0o700, 0o711, 0o750, 0o705, 0o744) if os.path.isdir(path) else (0o600, 0o640, 0o604)))
+            if self.random.random() < 0.1:
+                self.change_list(path)
+        if self.random.random() < 0.3:
+            os.chmod(self.prefix, self.random.choice((0o2750, 0o2710)))
+            os.chown(self.prefix, owner, TEAM)
+
+    def test_what_is_published(self):
+        seen = 0
+        for where in self.each_round():
+            owner, home = self.random.choice((0, OWNER)), f"{self.tree}/home"
+            self.make()
+            self.close(owner)
+            os.makedirs(home)
+            os.chown(home, owner, owner)
+            self.run_as(owner, "update", self.prefix)
+            self.run_as(owner, "audit", "--sarif", f"{home}/sarif", "--html", f"{home}/html", self.prefix)
+            for file, user in itertools.product((self.database, f"{home}/sarif", f"{home}/html"), USERS):
+                if user == owner or not os.path.exists(file) or not as_user(user, can_read, file):
+                    continue
+                content = support.read_bytes(file)
+                for word, path in self.words.items():
+                    if word.encode() in content:
+                        seen += 1
+                        self.assertTrue(as_user(user, can_read, path), (where, file, user, path))
+        self.assertGreater(seen, ROUNDS)
+
+
+@unittest.skipUnless(shutil.which(COMPILER[0]), "no C compiler")
+@unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+class Loading(Permissions):
+    """What root loads, nobody else can replace: the dynamic linker says which files it looks for."""
+
+    def compile(self, path, text, *options):
+        subprocess.run([*COMPILER, "-shared", "-fPIC", "-o", path, "-x", "c", "-", "-x", "none", *options], input=text, text=True, check=True)
+
+    def run_path(self, origin, target):
+        path = self.random.choice((target, f"$ORIGIN/{os.path.relpath(target, origin)}", f"${{ORIGIN}}/./{os.path.relpath(target, origin)}"))
+        if self.random.random() < 0.2:
+            path = f"{self.tree}/x/link{self.random.randrange(1 << 32)}"
+            self.link(target, path)
+        if self.random.random() < 0.3:
+            path = f"{self.random.choice((f'{self.tree}/none', f'{self.tree}/libs/sub', '$ORIGIN'))}:{path}"
+        return [self.random.choice(("-Wl,--enable-new-dtags", "-Wl,--disable-new-dtags")), f"-Wl,-rpath,{path}"]
+
+    def make(self):
+        """A plugin needs libone.so, and that libtwo.so, each somewhere."""
+        places = [self.site, f"{self.site}/plug.libs", f"{self.prefix}/lib", f"{self.tree}/libs", f"{self.tree}/libs/sub", f"{self.tree}/x"]
+        for place in places:
+            os.makedirs(place, exist_ok=True)
+        plug, one, two = self.random.choices(places, k=3)
+        self.compile(f"{two}/libtwo.so", "int two(void) { return 2; }", "-Wl,-soname,libtwo.so")
+        name = self.random.choice(("libone.so", f"{one}/libone.so"))
+        self.compile(f"{one}/libone.so", "int two(void); int one(void) { return two(); }", f"-Wl,-soname,{name}", f"{two}/libtwo.so",
+                     *self.run_path(one, two))
+        self.compile(f"{plug}/plug.so", "int one(void); int entry(void) { return one(); }", f"{one}/libone.so",
+                     "-Wl,--allow-shlib-undefined", *self.run_path(plug, one))
+        if plug != self.site:
+            self.link(f"{plug}/plug.so", f"{self.site}/plug.so")
+        if self.random.random() < 0.3:
+            os.rename(f"{one}/libone.so", f"{self.tree}/x/one")
+            self.link(f"{self.tree}/x/one", f"{one}/libone.so")
+        add_distribution(self.site, "plug", text="[g]\nx = plug:entry\n")
+
+    def open_up(self):
+        """Let others write here and there."""
+        files = sorted(self.files())
+        for path in self.random.sample(files, self.random.choice((0, 1, 1, 1, 2, 3))):
+            what = self.random.randrange(4)
+            if os.path.islink(path) or what == 0:
+                os.lchown(path, self.random.choice((OWNER, *STRANGERS)), 0)
+            elif what == 1:
+                os.chown(path, 0, self.random.choice((0, TEAM, STRANGERS[0])))
+                os.chmod(path, self.random.choice((0o775, 0o777, 0o1777, 0o2775, 0o1775)))
+            elif what == 2:
+                os.chmod(path, 0o777)
+            else:
+                self.change_list(path)
+
+    def looked_for(self, directory):
+        """The files that the dynamic linker opens, or would open if they existed; none if it fails."""
+        trace = f"{self.top}/trace"
+        done = subprocess.run(["strace", "-f", "-e", "trace=openat", "-o", trace, "/usr/bin/python3", "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])",
+                               f"{self.site}/plug.so"], cwd=directory, capture_output=True, check=False)
+        found = [line.split('"')[1] for line in support.read(trace).splitlines() if f'"{self.tree}' in line]
+        return found if done.returncode == 0 else []
+
+    def test_what_is_loaded(self):
+        loaded = refused = 0
+        for where in self.each_round():
+            self.make()
+            self.open_up()
+            directory = self.random.choice((self.tree, self.site, "/"))
+            files = self.looked_for(directory)
+            reply = self.run_program("probe", "--path", self.site, "--json", "g", "x", cwd=directory)
+            if not files or not reply.objects or reply.objects[0]["outcome"] != "loaded":
+                refused += 1
+                continue
+            self.assertEqual(reply.status, DONE)
+            loaded += 1
+            for path, user in itertools.product({hop for file in files for hop in hops(file) if hop.startswith(f"{self.tree}/")}, USERS):
+                self.assertFalse(as_user(user, can_change, user, path), (where, user, path))
+        print(f"\n{loaded} loaded, {refused} refused (seed {SEED})", flush=True)
+        self.assertGreater(loaded, ROUNDS // 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
