@@ -47,7 +47,7 @@ def can_change(user, path):
     """Can he make a process that opens the path read something else? The path need not exist."""
     directory = os.path.dirname(path)
     if os.path.lexists(path):
-        if user in (os.lstat(path).st_uid, os.stat(directory).st_uid):
+        if user in (os.stat(directory).st_uid, None if os.path.islink(path) else os.lstat(path).st_uid):
             return True
         if not os.path.islink(path):
             with contextlib.suppress(OSError):
