@@ -32,36 +32,7 @@
 #include <sys/types.h>
 
 #include "db/base/error.h"
-
-/*
- * @fd, or, if it is 0, 1 or 2, to which messages may be written, a duplicate above 2 in its place.
- * Takes ownership of @fd.
- */
-int safe_fd(int fd);
-
-/*
- * openat() that follows no link, is close-on-exec, is retried after a signal, and never returns 0,
- * 1 or 2. @mode: of a file that is created.
- */
-int safe_openat(int directory, const char *name, int flags, mode_t mode);
-
-/*
- * The same for a file in a directory whose owner may have been able to make devices, as in an
- * image: ENXIO for one, since opening it can have effects.
- */
-int safe_open_file(int directory, const char *name, int flags, mode_t mode);
-
-/* Do the two describe the same file? */
-static inline bool safe_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
-}
-
-/* Opening one can have effects, such as rewinding a tape. */
-static inline bool safe_is_device(const struct stat *status)
-{
-	return S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode);
-}
+#include "db/base/safe_open.h"
 
 struct safe_way {
 	uid_t uid; /* the territory's owner: the first owner on the way who is neither */
