@@ -155,6 +155,8 @@ def submodule(name):
     full = f"{package}.{name}"
     with bootstrap._ModuleLockManager(full):  # another thread may be importing it
         if full not in sys.modules:
+            if part("_entrydb_replacement").is_moved():
+                raise ImportError
             try:
                 bootstrap._load_unlocked(
                     external.spec_from_file_location(full, f"{HOME}/{name}.py"))
@@ -272,7 +274,7 @@ def refresh(find, pid):
     """Start the update, except in a child of fork() or if pip's hook does it. Ignores all errors."""
     try:
         found = not exit_is_watched and find()
-        if found and pid == posix.getpid() and not is_privileged():
+        if found and pid == posix.getpid() and not part("_entrydb_replacement").is_moved() and not is_privileged():
             submodule("_refresh").start(found)
     except Exception:
         pass

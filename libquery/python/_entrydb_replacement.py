@@ -5,12 +5,14 @@
 # few functions, no docstrings, and no class, which costs ten times as much. The first query loads
 # _entrydb_connecting.py, which loads the package once that saves time.
 
+import posix
 import sys
 from _frozen_importlib_external import SourceFileLoader
 
 worth = 30                   # distributions: a query of them in Python takes as long as loading entrydb
 replacements = {}            # name of a metadata module -> (module, functions); see replace_in()
 _entrydb = None              # a global of the metadata module: a Connecting, from the first query on
+root = posix.stat("/")
 
 
 def entry_points(**params):
@@ -56,12 +58,20 @@ def replace_in(module):
         own.__code__ = code
 
 
+# Return True after chroot(): the files of this package may be another user's there, and nothing is loaded.
+def is_moved(stat=posix.stat):
+    found = stat("/")
+    return (found.st_dev, found.st_ino) != (root.st_dev, root.st_ino)
+
+
 # Return what answers the first query of a module. If that cannot be created now, its own function.
 def begin(found, what):
     module, functions = found
     if what not in functions:
         raise AttributeError(what)
     try:
+        if is_moved():
+            raise OSError
         module._entrydb = part("_entrydb_connecting").Connecting(module, functions)
         return getattr(module._entrydb, what)
     except Exception:  # half uninstalled, or being loaded by another thread

@@ -330,6 +330,30 @@ class Refresh(SwitchTest):
         time.sleep(1)
         self.assertEqual(self.state(), before)
 
+    @unittest.skipUnless(support.IS_ROOT, "only root can change its root directory")
+    def test_in_another_root(self):
+        """Its files may be another user's: none of them is run."""
+        self.entrydb("on")
+        support.add_distribution(self.environment.site, "omega")
+        other = f"{self.place}/root"
+        site = f"{other}{self.environment.site}"
+        shutil.copytree(self.environment.prefix, f"{other}{self.environment.prefix}", symlinks=True)
+        for name in ("_entrydb_connecting", "entrydb/_accelerated", "entrydb/_policy", "entrydb/_refresh"):
+            write(f"{site}/{name}.py", f"import posix\nposix.mkdir('/{os.path.basename(name)}')\n")
+        os.makedirs(f"{other}/etc/entrydb")
+        write(f"{other}/etc/entrydb/policy.conf", "[demo]\nalpha = disable\n")
+        os.makedirs(f"{other}/proc/self")
+        shutil.copyfile("/proc/self/auxv", f"{other}/proc/self/auxv")
+        before = os.listdir(other)
+        there = f"import os; os.chroot({other!r}); os.chdir('/')"
+        large = "import importlib.metadata, sys; sys.modules['_entrydb_replacement'].worth = 0"
+        later = "import time; time.sleep(1.5)"  # than the rules are looked for again
+        for order in ([large, self.ASK, there], [large, self.ASK, there, later, "m.entry_points(value='x')"],
+                      [self.ASK, there, large, self.ASK], [large, there, self.ASK]):
+            with self.subTest(order):
+                run(self.environment.python, "-c", "\n".join(order))
+                self.assertEqual(os.listdir(other), before)
+
 
 class Sitecustomize(SwitchTest):
     """By sitecustomize.py where there is no other one, else by entrydb.pth."""

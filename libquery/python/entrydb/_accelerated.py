@@ -44,7 +44,10 @@ def has_rules():
             return False
     except (OSError, ValueError):  # _policy reports it
         pass
-    return submodule("_policy").has_rules()
+    try:
+        return submodule("_policy").has_rules()
+    except ImportError:  # after chroot(), or uninstalled
+        return False
 
 
 def obey(found):
