@@ -5,9 +5,8 @@
 --     On the host, at any time:    entrydb push postgresql://web1@server/DATABASE
 --
 -- A host is identified by its login role, never by the data that it sends. It may call two
--- functions, known() and push(), and read its own rows, but has no rights on tables. Rows are only
--- inserted and ended: the state at a moment consists of the rows with valid_from <= moment <
--- valid_to.
+-- functions, known() and push(), but has no rights on tables. Rows are only inserted and ended: the
+-- state at a moment consists of the rows with valid_from <= moment < valid_to.
 --
 -- Objects that others create in this database must not have any effect: the search path is
 -- pg_catalog alone, in this script and in its functions, whose bodies are parsed here (ATOMIC).
@@ -135,22 +134,10 @@ END $$;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION entrydb.known, entrydb.push TO entrydb_host;
 
--- --- read permissions ---
-
--- A host can read its own rows, a reader all. (Policies are evaluated with the host's rights. They
--- name no role of hosts: each host could drop them for all, by DROP OWNED BY.)
-CREATE POLICY own ON entrydb.host FOR SELECT USING (name = session_user);
-CREATE POLICY own ON entrydb.environment FOR SELECT
-	USING (host IN (SELECT id FROM entrydb.host));
-SELECT format('CREATE POLICY own ON entrydb.%I FOR SELECT '
-              'USING (environment IN (SELECT id FROM entrydb.environment))', relname)
-  FROM pg_class WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r'
-   AND relname NOT IN ('host', 'environment') \gexec
-SELECT format('ALTER TABLE entrydb.%1$I ENABLE ROW LEVEL SECURITY; '
-              'CREATE POLICY readable ON entrydb.%1$I FOR SELECT TO entrydb_reader USING (true)', relname)
-  FROM pg_class WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r' \gexec
+-- Hosts cannot read tables, not even by row-level security: EXPLAIN would tell how many rows of other
+-- hosts match.
 GRANT USAGE ON SCHEMA entrydb TO entrydb_host, entrydb_reader;
-GRANT SELECT ON ALL TABLES IN SCHEMA entrydb TO entrydb_host, entrydb_reader;
+GRANT SELECT ON ALL TABLES IN SCHEMA entrydb TO entrydb_reader;
 
 -- --- for the administrator ---
 
@@ -177,8 +164,6 @@ REVOKE EXECUTE ON FUNCTION entrydb.enroll, entrydb.retire FROM PUBLIC;
 
 -- --- views ---
 
--- Views run with the rights of their owner, to whom row-level security does not apply: they are for
--- readers, not for hosts.
 CREATE VIEW entrydb.entry_points AS
 SELECT h.name AS host, e.path AS environment, p.root, p.distribution, p.group_name, p.name, p.value,
        p.kind, p.state, p.object, p.valid_from, p.valid_to

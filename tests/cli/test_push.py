@@ -269,14 +269,14 @@ class Trust(Fleet):
                 f"INSERT INTO entrydb.environment (id, host, path, digest, pushed) OVERRIDING SYSTEM VALUE VALUES (1000, {number}, '/x', '', now())",
                 f"UPDATE entrydb.entry_point SET environment = {environment}", "UPDATE entrydb.entry_point SET valid_to = now()",
                 f"UPDATE entrydb.environment SET host = {number}", "UPDATE entrydb.environment SET digest = 'lie'",
-                "SET row_security = off; UPDATE entrydb.entry_point SET valid_to = now()",
                 f"SET SESSION AUTHORIZATION {victim}", f"SET ROLE {victim}", "SET ROLE admin",
                 "DELETE FROM entrydb.event", "TRUNCATE entrydb.event", "CREATE TABLE entrydb.mine ()",
                 "CREATE OR REPLACE FUNCTION entrydb.known() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
-                "SELECT * FROM entrydb.entry_points", "SELECT * FROM entrydb.findings",
+                *(f"EXPLAIN SELECT FROM entrydb.{name} WHERE false" for name in ("host", "environment", *RELATIONS)),
+                "SELECT * FROM entrydb.entry_points", "SELECT * FROM entrydb.findings", "COPY entrydb.host TO STDOUT",
                 "SELECT setval('entrydb.environment_id_seq', 1)", "SELECT nextval('entrydb.environment_id_seq')",
                 f"SELECT entrydb.enroll('{self.role}x')", f"SELECT entrydb.retire('{victim}')"):
-            self.assertRegex(SERVER.sql(statement, user=self.role, check=False), "permission denied|must be (owner|member)|affected by row-level security", statement)
+            self.assertRegex(SERVER.sql(statement, user=self.role, check=False), "permission denied|must be (owner|member)", statement)
         lie = '["r", "d", "lie", "lie", "v", "python", "ok", null, {environment}, "infinity"]'
         for statement in (  # allowed, and of no concern to others
                 f"SELECT entrydb.push({path}, 'lie', '[[], [{lie}], [], [], []]', '[]')",
@@ -287,16 +287,14 @@ class Trust(Fleet):
             SERVER.sql(statement.replace("{environment}", environment), user=self.role)
         self.assertEqual(self.everything_of(victim), before)
         self.assertEqual(SERVER.sql(f"SELECT digest = 'lie' FROM entrydb.environment WHERE id = {environment}"), [["f"]])
-        self.assertEqual(SERVER.sql("SELECT name FROM entrydb.host", user=self.role), [[self.role]])
-        self.assertEqual(SERVER.sql("SELECT DISTINCT environment FROM entrydb.entry_point ORDER BY 1", user=self.role),
-                         SERVER.sql("SELECT id FROM entrydb.environment ORDER BY 1", user=self.role))
         self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb.known()", user=self.role)), 2)
+        self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb.known()", user=victim)), 1)
 
     def test_history_is_only_added_to(self):
         """Data sent by a host ends its previous rows; events stay. A transaction left open backdates nothing."""
         self.update()
         self.push()
-        path = SERVER.sql("SELECT quote_literal(path) FROM entrydb.environment", user=self.role)[0][0]
+        path = SERVER.sql("SELECT quote_literal(path) FROM entrydb.known()", user=self.role)[0][0]
         before = self.everything_of(self.role)
         for _ in range(2):
             SERVER.sql(f"SELECT entrydb.push({path}, 'lie', '[[], [], [], [], []]', '[]')", user=self.role)
@@ -308,9 +306,8 @@ class Trust(Fleet):
             self.assertIn("ERROR", SERVER.sql(f"SELECT entrydb.push({path}, 'lie', '{row}', '[]')", user=self.role, check=False), row)
         self.assertEqual(self.everything_of(self.role), after)
         for _ in range(2):
-            SERVER.sql(f"BEGIN; SELECT pg_sleep(0.2); SELECT entrydb.push('/held', '', '[]', '[]'); "
-                       "SELECT 1 / (pushed > now() + interval '0.1 s')::int FROM entrydb.environment WHERE path = '/held'; COMMIT",
-                       user=self.role)
+            began = SERVER.sql("BEGIN; SELECT now(); SELECT pg_sleep(0.2); SELECT entrydb.push('/held', '', '[]', '[]'); COMMIT", user=self.role)[0][0]
+            self.assertEqual(SERVER.sql(f"SELECT pushed > timestamptz '{began}' + interval '0.1 s' FROM entrydb.environment WHERE path = '/held'"), [["t"]])
 
     def test_a_host_that_blocks_another(self):
         """Neither by locks, nor by a push of its own that is not ended."""
@@ -319,8 +316,7 @@ class Trust(Fleet):
                      f"SELECT 1 FROM entrydb.environment WHERE id = {environment} FOR KEY SHARE"):
             self.assertIn("permission denied", SERVER.sql(lock, user=self.role, check=False), lock)
         holder = subprocess.Popen([tool("psql"), "-X", "-q", "-h", SERVER.top, "-U", self.role, "-d", "fleet", "-c",
-                                   f"BEGIN; SELECT entrydb.push({path}, 'held', '[]', '[]'); LOCK TABLE entrydb.event IN ACCESS SHARE MODE; "
-                                   "SELECT pg_sleep(600)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                   f"BEGIN; SELECT entrydb.push({path}, 'held', '[]', '[]'); SELECT pg_sleep(600)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             support.until(lambda: SERVER.sql(f"SELECT 1 FROM pg_stat_activity WHERE usename = '{self.role}' AND wait_event = 'PgSleep'"))
             # The prefix of the victim is gone: what it has there now is another one's.
