@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,9 +89,10 @@ static void add(const struct records *records, struct names *names, struct slice
 	name_map_set(&names->map, name, records->number, records->failed);
 }
 
-/* Importing a module also runs its parent packages. */
+/* Importing a module also runs its parent packages. (module_of() returns no longer names.) */
 static void add_module(struct records *records, struct slice module)
 {
+	module = slice_first(module, module.len < MODULE_MAX ? module.len : MODULE_MAX);
 	while (module.len > 0) {
 		const char *dot = memrchr(module.ptr, '.', module.len);
 
@@ -341,7 +343,7 @@ static void read_distribution(struct records *records, const struct distribution
 		check_withheld(records);
 	while (record_text && collect_goes_on(records->collect) &&
 	       wheel_record_find(&record, SLICE(""), &at, &file))
-		if (file.path.len > 0)
+		if (file.path.len > 0 && file.path.len < PATH_MAX) /* others name no file */
 			read_line(records, &file);
 }
 

@@ -88,13 +88,14 @@ SELECT level, rule,
 
 -- RFC 3986: percent-encode all bytes but unreserved characters and the slash.
 CREATE VIEW uri AS
-WITH RECURSIVE made (path, uri, done) AS (
-	SELECT CAST(prefix AS BLOB), '', 0 FROM site UNION SELECT CAST(file AS BLOB), '', 0 FROM told
-	 UNION ALL
-	SELECT path, uri || iif(CAST(substr(path, done + 1, 1) AS TEXT) GLOB '[A-Za-z0-9._~/-]',
-	                        CAST(substr(path, done + 1, 1) AS TEXT), '%' || hex(substr(path, done + 1, 1))), done + 1
-	  FROM made WHERE done < length(path))
-SELECT CAST(path AS TEXT) AS path, uri FROM made WHERE done = length(path);
+WITH made AS MATERIALIZED (
+	SELECT path, coalesce((
+	       WITH RECURSIVE place (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM place WHERE at <= length(bytes))
+	       SELECT group_concat(iif(CAST(substr(bytes, at, 1) AS TEXT) GLOB '[A-Za-z0-9._~/-]',
+	                               CAST(substr(bytes, at, 1) AS TEXT), '%' || hex(substr(bytes, at, 1))), '')
+	         FROM place WHERE at <= length(bytes)), '') AS uri
+	  FROM (SELECT prefix AS path, CAST(prefix AS BLOB) AS bytes FROM site UNION SELECT file, CAST(file AS BLOB) FROM told))
+SELECT path, uri FROM made;
 
 -- Paths are relative to the prefix of the environment, so that results do not depend on its
 -- location.

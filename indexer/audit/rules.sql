@@ -272,6 +272,7 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
             AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module)
             -- "package.Class" is not a module, but hosts such as fsspec read it as package:Class
             AND NOT (instr(a.value, ':') = 0
+                     AND length(a.module) < 1024 -- no owner has more; rtrim() takes quadratic time
                      AND EXISTS (SELECT 1 FROM owner w
                                   WHERE w.module = rtrim(rtrim(a.module, replace(a.module, '.', '')), '.')
                                     AND w.distribution = a.distribution))));

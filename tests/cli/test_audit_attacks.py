@@ -419,9 +419,14 @@ class Metadata(Attacks):
     def test_oversized_input(self):
         for text in ("[console_scripts]\n" + "".join(f"c{n} = evil:main\n" for n in range(4000)),
                      "[g]\n" + "".join(f"c{n} = evil.m{n}:main\n" for n in range(4000)), "[g]\nx = " + ".".join("a" * 20000) + ":y\n",
-                     f"[{'g' * 100000}]\n{'n' * 100000} = evil:main\n"):
-            self.install("evil", text)
+                     f"[{'g' * 100000}]\n{'n' * 100000} = evil:main\n", "[g]\nx = " + ".".join("a" * 1000000) + ":y\n",
+                     f"[g]\nx = {'a' * 1000000}.{'a' * 1000000}{'b' * 1000000}\n"):
+            info = self.install("evil", text)
             self.audit()
+        for number in range(1, 65):  # of each length
+            write(f"{self.site}/{'p' * number}.pth", "import os\n")
+        write(f"{info}/RECORD", f"../../python{'A' * 1000000}.zip,,\n{'a/' * 2000000}x.py,,\n../../python{'A' * 200}.zip,,\n")
+        self.assertEqual(self.audit("--sarif", f"{self.top}/out.sarif", "--json", status=NOT_FOUND).out.count("environment-replaced"), 1)
 
 
 class Results(Attacks):
