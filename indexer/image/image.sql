@@ -6,6 +6,12 @@ CREATE TABLE document (name TEXT PRIMARY KEY ON CONFLICT IGNORE, json TEXT NOT N
 CREATE VIEW text AS SELECT name, json FROM document;
 CREATE TRIGGER text_put INSTEAD OF INSERT ON text WHEN json_valid(NEW.json) BEGIN
 	INSERT INTO document VALUES (NEW.name, NEW.json);
+	INSERT INTO named
+	SELECT c.digest FROM child c, wanted w
+	 WHERE c.document = NEW.name AND c.digest IS NOT NULL
+	   AND (c.architecture IS NULL OR (c.os = w.os AND c.architecture = w.architecture))
+	UNION ALL
+	SELECT config FROM manifest WHERE document = NEW.name AND config IS NOT NULL;
 END;
 CREATE VIEW known AS SELECT name AS key FROM document;
 
@@ -24,24 +30,22 @@ SELECT json ->> 0 AS os, json ->> 1 AS architecture, json ->> 2 AS variant
 
 -- The manifests of an index; its platforms only avoid reading the other manifests.
 CREATE VIEW child AS
-SELECT e.value ->> '$.digest' AS digest, e.value ->> '$.platform.os' AS os,
+SELECT d.name AS document, e.value ->> '$.digest' AS digest, e.value ->> '$.platform.os' AS os,
        e.value ->> '$.platform.architecture' AS architecture, e.value ->> '$.platform.variant' AS variant
   FROM document d, json_each(d.json, '$.manifests') e WHERE e.type = 'object';
 
 CREATE VIEW manifest AS
-SELECT name AS id, json ->> '$.config.digest' AS config, json AS source, '$.layers' AS path
+SELECT name AS document, name AS id, json ->> '$.config.digest' AS config, json AS source, '$.layers' AS path
   FROM document WHERE json_type(json, '$.config') = 'object' AND json_type(json, '$.layers') = 'array'
 UNION ALL
-SELECT d.name || '#' || e.key, e.value ->> '$.Config', e.value, '$.Layers'
+SELECT d.name, d.name || '#' || e.key, e.value ->> '$.Config', e.value, '$.Layers'
   FROM document d, json_each(d.json) e
  WHERE d.name = 'manifest.json' AND json_type(d.json) = 'array' AND e.type = 'object';
 
+-- The documents to read: each is parsed once for them.
+CREATE TABLE named (name TEXT PRIMARY KEY ON CONFLICT IGNORE);
 CREATE VIEW missing AS
-SELECT c.digest AS name FROM child c, wanted w
- WHERE c.digest NOT IN (SELECT name FROM document)
-   AND (c.architecture IS NULL OR (c.os = w.os AND c.architecture = w.architecture))
-UNION
-SELECT config FROM manifest WHERE config NOT IN (SELECT name FROM document);
+SELECT name FROM named n WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.name = n.name);
 
 CREATE VIEW image AS
 SELECT m.id, c.json ->> '$.os' AS os, c.json ->> '$.architecture' AS architecture,

@@ -414,6 +414,15 @@ class Hostile(Case):
             if expected:
                 self.assertEqual(len(self.stderr.splitlines()), 2, self.stderr)
 
+    def test_each_document_is_read_once(self):
+        layout = self.layout()
+        layout.add(layer({}))
+        named = [*layout.manifests, *({"digest": layout.blob({"n": number})["digest"]} for number in range(900))]
+        layout.write("index.json", json.dumps({"manifests": named + 60000 * [{"digest": "x", "platform": {"architecture": "x"}}]}).encode())
+        before = support.processor_seconds()
+        self.run_program("add", layout.path, status=0)
+        self.assertLess(support.processor_seconds() - before, 20)
+
     def test_packed_tarball_and_others(self):
         """A tarball without an image is an ordinary archive."""
         with open(f"{self.work}/a.tar", "wb") as file:
