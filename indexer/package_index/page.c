@@ -5,6 +5,7 @@
 #include "indexer/package_index/page.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -26,7 +27,7 @@ static int add(struct page *page, const struct page_file *file, bool failed, str
 		return error_set(error, ERROR_LIMIT, "more than %zu files on a page", FILES_MAX);
 	if (failed || !array_grow(&page->files, page->count, sizeof(*page->files), &page->room))
 		return error_nomem(error);
-	if (file->name.len > 0 && !slice_is_null(file->url))
+	if (file->name.len > 0 && file->name.len <= NAME_MAX && !slice_is_null(file->url))
 		page->files[page->count++] = *file;
 	return 0;
 }

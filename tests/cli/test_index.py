@@ -652,7 +652,10 @@ class Lies(IndexTest):
                     pass
 
         bomb = gzip.compress(b" " * (40 << 20))
+        tags = ".".join(f"py{number}" for number in range(300000))
+        page = json.dumps({"meta": {"api-version": "1.0"}, "files": [{"filename": f"bad-1.0-{tags}-{tags}-any.whl", "url": "x"}]}).encode()
         for lie, words in (
+                (lambda h: h.answer(200, page, Content_Type=JSON), "no file of it"),
                 (lambda h: h.answer(200, b"{", Content_Type=JSON), "no page of an index"),
                 (lambda h: h.answer(200, b"[" * 100000, Content_Type=JSON), "no page of an index"),
                 (lambda h: h.answer(200, b"\x89PNG", Content_Type="image/png"), "no page of an index"),
