@@ -130,7 +130,7 @@ class Connecting:
         """Register the update; find: a function that returns stale (path entry, database) pairs."""
         if self.home.refreshes and environ.get("ENTRYDB_REFRESH") != "0" and environ.get("ENTRYDB_FRESH") != "exact":
             atexit.unregister(refresh)
-            atexit.register(refresh, find, posix.getpid())
+            atexit.register(refresh, find, (posix.getpid(), posix.geteuid()))
 
 
 def of(module):
@@ -236,7 +236,8 @@ def pass_on_if_foreign(error):
 def may_have_rules():
     """Return True if there may be policy rules (entrydb(1), POLICY). The guessed prefixes need not be
     environments; entrydb checks that later."""
-    config = environ.get("XDG_CONFIG_HOME") or environ.get("HOME", "") + "/.config"
+    config = environ.get("XDG_CONFIG_HOME", "")
+    config = config if config[:1] == "/" else environ.get("HOME", "") + "/.config"
     entries = (each if each[:1] == "/" else "./" + each for each in tuple(sys.path) if type(each) is str)
     prefixes = {entry[:entry.rfind("/lib")] for entry in entries if "/lib" in entry}
     return "ENTRYDB_DISABLE" in environ or any(map(exists, (
@@ -270,11 +271,12 @@ def is_privileged():
 
 # --- update of stale databases: see entrydb/_refresh.py ---
 
-def refresh(find, pid):
-    """Start the update, except in a child of fork() or if pip's hook does it. Ignores all errors."""
+def refresh(find, who):
+    """Start the update, except in a child of fork(), as another user, or if pip's hook does it. Ignores all errors."""
     try:
         found = not exit_is_watched and find()
-        if found and pid == posix.getpid() and not part("_entrydb_replacement").is_moved() and not is_privileged():
+        if found and who == (posix.getpid(), posix.geteuid()) and not part("_entrydb_replacement").is_moved() \
+                and not is_privileged():
             submodule("_refresh").start(found)
     except Exception:
         pass

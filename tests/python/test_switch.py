@@ -326,6 +326,12 @@ class Refresh(SwitchTest):
             self.entrydb("on")
             support.add_distribution(self.environment.site, "omega2")
             run(self.environment.python, "-c", f"import os; os.setresgid(0, 0, 1); {self.ASK}")
+            # a user that it has become: likewise
+            subprocess.run(["chown", "-R", str(support.STRANGER), self.environment.prefix], check=True)
+            run(self.environment.python, "-c", f"import ctypes, fcntl, os, stat, time\n{self.ASK}\n"
+                f"os.setresuid(*[{support.STRANGER}] * 3); ctypes.CDLL(None).prctl(4, 1)")  # its /proc is readable
+            self.assertFalse(os.path.exists(f"{os.path.dirname(f'{self.environment.prefix}/{support.DATABASE}')}/.refresh"))
+            subprocess.run(["chown", "-R", "0", self.environment.prefix], check=True)
         before = self.state()
         time.sleep(1)
         self.assertEqual(self.state(), before)
