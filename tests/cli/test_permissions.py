@@ -260,5 +260,119 @@ class Loading(Permissions):
         self.assertGreater(loaded, ROUNDS // 5)
 
 
+class Writing(Permissions):
+    """Root changes nothing that another user could have led it to."""
+
+    NAMES = [f"{base}{end}" for base, ends in (("var/lib/entrydb/entry_points.db", ("", ".lock", ".new", ".damaged")),
+                                               ("etc/entrydb/policy.conf", ("", ".lock", ".new")), ("etc/adbc/drivers/", (".entrydb",)),
+                                               ("var", ("", "/lib", "/lib/entrydb")), ("etc", ("", "/entrydb", "/adbc", "/adbc/drivers")))
+             for end in ends]
+
+    def plant(self, name):
+        """Put something in the way: a link, a hard link, a FIFO, a directory or a file; of root or another user."""
+        path, target = f"{self.prefix}/{name}", self.random.choice((self.private, f"{self.private}/key", f"{self.private}/new"))
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            if os.path.lexists(path):
+                return
+            kind = self.random.choice((os.symlink, os.link, os.mkfifo, os.mkdir, write))
+            kind(*{os.symlink: (target, path), os.link: (f"{self.private}/key", path), write: (path, "theirs")}.get(kind, (path,)))
+            if kind is not os.link:
+                os.lchown(path, *[self.random.choice((OWNER, *STRANGERS))] * 2)
+
+    def look(self):
+        """Of each file: the owner and all that can be changed."""
+        found = {}
+        for path in self.files():
+            status = os.lstat(path)
+            content = os.readlink(path) if os.path.islink(path) else support.read_bytes(path) if os.path.isfile(path) else None
+            found[path] = (status.st_uid, status.st_gid, status.st_mode, content)
+        return found
+
+    def test_what_is_written(self):
+        written = 0
+        for where in self.each_round():
+            add_distribution(self.site, "alpha")
+            self.private = f"{self.tree}/private"
+            os.mkdir(self.private)
+            write(f"{self.private}/key", "swordfish")
+            for name in self.random.sample(self.NAMES, self.random.choice((0, 1, 2, 3))):
+                self.plant(name)
+            files = [path for path in self.files() if path.startswith(self.prefix)]
+            for path in self.random.sample(files, self.random.choice((0, 1, 2))):
+                os.lchown(path, self.random.choice((OWNER, *STRANGERS)), 0)
+            os.chown(f"{self.private}/key", 0, 0)
+            for words in self.random.sample((["update"], ["update", "--hook", "dpkg"], ["disable", "g/x", "--prefix"], ["enable", "g/x", "--prefix"],
+                                             ["export", "adbc"], ["forget"], ["update", "--sealed"]), 3):
+                before = self.look()
+                subprocess.run([PROGRAM, *words, self.prefix], env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True,
+                               check=False, timeout=60)
+                after = self.look()
+                for path in (each for each in before.keys() | after.keys() if before.get(each) != after.get(each)):
+                    written += 1
+                    self.assertFalse(path.startswith(self.private), (where, words, path))
+                    while (path := os.path.dirname(path)) != self.tree:
+                        self.assertEqual(before.get(path, after.get(path))[0], 0, (where, words, path))
+        self.assertGreater(written, ROUNDS // 2)
+
+
+class Sysroot(Permissions):
+    """Nothing of the host gets into what is said about another root, whatever its links are."""
+
+    def target(self, name):
+        """A path to a file of the host, as a link in the root may have it."""
+        path = f"{self.top}/host/{name}"
+        if self.random.random() < 0.2:
+            link = f"{self.tree}/link{self.random.randrange(1 << 32)}"
+            os.symlink(self.random.choice((f"{self.top}/host", f"{'../' * 20}{self.top}/host", f"/proc/1/root{self.top}/host")), link)
+            return f"/{os.path.basename(link)}/{name}"
+        return self.random.choice((path, "../" * 20 + path, f"/proc/self/root{path}", f"/proc/{os.getpid()}/cwd/{os.path.relpath(path)}"))
+
+    def make(self, site):
+        for number in range(3):
+            info = f"{site}/p{number}-1.0.dist-info"
+            if self.random.random() < 0.3:
+                os.symlink(self.target("info"), info)
+                continue
+            os.makedirs(info)
+            write(f"{info}/RECORD", f"m{number}.py,,\n{'../' * 20}{self.top}/host/module,sha256=x,5\n")
+            for name, text in (("entry_points.txt", f"[g]\nown{number} = m{number}:x\n"), ("METADATA", support.metadata(f"p{number}", "1.0")),
+                               ("direct_url.json", "{}")):
+                if self.random.random() < 0.4:
+                    os.symlink(self.target(f"info/{name}"), f"{info}/{name}")
+                else:
+                    write(f"{info}/{name}", text)
+            os.symlink(self.target("module"), f"{site}/m{number}.py")
+        for name in ("z.pth", "sitecustomize.py"):
+            os.symlink(self.target("module"), f"{site}/{name}")
+        for name, target in (("etc/entrydb/policy.conf", "rules"), ("var/lib/entrydb", "info"), ("var", "info"), (f"venv/{SITE}", "info")):
+            if self.random.random() < 0.2:
+                shutil.rmtree(f"{self.tree}/{name}", ignore_errors=True)
+                with contextlib.suppress(FileExistsError):
+                    os.makedirs(os.path.dirname(f"{self.tree}/{name}"), exist_ok=True)
+                    os.symlink(self.target(target), f"{self.tree}/{name}")
+
+    def test_what_is_said_of_it(self):
+        host, seen = f"{self.top}/host", 0
+        os.makedirs(f"{host}/info")
+        for name, text in (("info/entry_points.txt", "[g]\nswordfish = x:y\n"), ("info/METADATA", support.metadata("h", "1.0+swordfish")),
+                           ("info/direct_url.json", '{"url": "swordfish"}'), ("module", "import swordfish\n/swordfish\n"),
+                           ("rules", "[g]\nswordfish = disable\n")):
+            write(f"{host}/{name}", text)
+        for where in self.each_round():
+            self.make(self.site)
+            site = ["--path", f"/venv/{SITE}"]
+            for words in (["update", "/venv"], ["list", *site], ["list", "--allowed", "--fresh", "exact", *site], ["why", "g", "own0", *site],
+                          ["audit", "--json", "/venv"], ["verify", "/venv"], ["log"], ["status", *site]):
+                reply = self.run_program(words[0], "--root", self.tree, *words[1:])
+                self.assertNotIn("swordfish", reply.out + reply.err, (where, words))
+                seen += "own" in reply.out
+            for path in self.files():
+                if os.path.isfile(path) and not os.path.islink(path):
+                    self.assertNotIn(b"swordfish", support.read_bytes(path), (where, path))
+            self.assertEqual(sorted(os.listdir(f"{host}/info")), ["METADATA", "direct_url.json", "entry_points.txt"], where)
+        self.assertGreater(seen, ROUNDS // 4)
+
+
 if __name__ == "__main__":
     unittest.main()
