@@ -76,6 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	path = scratch_path("site");
 	look_at_all(path);
 	scan(path, READERS_NONE);
-	scan(path, (struct readers){.mode = 0444});
+	scan(path, (struct readers){0444, path});
 	return 0;
 }
