@@ -47,7 +47,7 @@ int file_open(int directory, const char *name, int flags);
 /* Those who can read a published file. */
 struct readers {
 	mode_t mode;        /* its read permissions; 0: nothing is published */
-	const char *beside; /* its real path: who cannot search the way to it is none; or NULL */
+	const char *beside; /* its real path: its readers can search the way to it; or NULL */
 };
 
 #define READERS_NONE ((struct readers){0, NULL})

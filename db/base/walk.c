@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statfs.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/libc.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 
@@ -66,11 +66,11 @@ static uid_t server_of(int fd, dev_t device)
 
 static void note_server(struct walk *walk)
 {
-	if (walk->status.st_dev == walk->home)
-		return;
-	if (walk->status.st_dev != walk->device)
-		walk->server = server_of(walk->fd, walk->status.st_dev);
-	walk->device = walk->status.st_dev;
+	dev_t device = walk->status.st_dev;
+
+	if (device != walk->device)
+		walk->server = device == walk->home ? 0 : server_of(walk->fd, device);
+	walk->device = device;
 	if (walk->server)
 		walk->status.st_uid = walk->server;
 }
@@ -180,7 +180,8 @@ static int go_up(struct walk *walk, struct error *error)
 static bool judge_link(struct walk *walk, const struct stat *link)
 {
 	bool others_write = trust_is_writable(walk->fd, &walk->status);
-	uid_t owner = link->st_uid ? link->st_uid : walk->status.st_uid;
+	uid_t maker = walk->server ? walk->server : link->st_uid;
+	uid_t owner = maker ? maker : walk->status.st_uid;
 
 	if (walk->rule == RULE_LOOK) {
 		if (others_write || (owner && walk->leader && owner != walk->leader))
@@ -190,7 +191,7 @@ static bool judge_link(struct walk *walk, const struct stat *link)
 		return true;
 	}
 	return !others_write &&
-	       trust_owner(link->st_uid, walk->rule == RULE_BELIEVE ? TRUST_NO_OTHER : walk->top);
+	       trust_owner(maker, walk->rule == RULE_BELIEVE ? TRUST_NO_OTHER : walk->top);
 }
 
 #define PROC_ROOT 1 /* inode of /proc itself, whose links are ordinary ones */

@@ -32,8 +32,8 @@ struct walk {
 	char *todo, *rest;  /* the remaining path, and the position in it */
 	uid_t top;          /* the owner of "/" */
 	dev_t home;         /* the file system of "/" */
-	dev_t device;       /* of the file reached, unless it is that of "/" */
-	uid_t server;       /* its server; see server_of() */
+	dev_t device;       /* that of the file reached */
+	uid_t server;       /* the user who runs it; 0: see server_of() */
 	int links;
 	mode_t search;      /* who can search every directory so far, as read permissions */
 	const char *beside; /* another file: the directories above it do not count; or NULL */

@@ -95,11 +95,11 @@ struct scan_options {
 	 */
 	target_finder *targets;
 	const struct scan_startup *startup; /* of a directory; NULL: not read */
-	struct readers readers;  /* of the published result; 0: not published. See tree.h */
-	struct linkage *linkage; /* to examine shared objects; NULL: not examined */
-	const struct plugin_kinds *kinds; /* of plugins to search for; NULL: none */
-	struct slice place;               /* absolute path of the path entry, without sysroot */
-	struct timespec now;              /* by the file system's clock; zero: unknown */
+	struct readers readers;             /* of the published result, if any; see tree.h */
+	struct linkage *linkage;            /* to examine shared objects; NULL: not examined */
+	const struct plugin_kinds *kinds;   /* of plugins to search for; NULL: none */
+	struct slice place;                 /* absolute path of the path entry, without sysroot */
+	struct timespec now;                /* by the file system's clock; zero: unknown */
 	/*
 	 * Alternative to @now: waits, at most a tick, until the file system's clock has passed
 	 * @time (nanoseconds since 1970) and the last change of the path entry, so that changes

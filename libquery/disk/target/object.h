@@ -33,7 +33,7 @@ struct object_site {
 	object_fetch *fetch;     /* for files in an archive; NULL: below fd */
 	void *payload;           /* for fetch */
 	uint64_t *examined;      /* bytes so far; NULL: no limit */
-	struct readers readers;  /* of the published result: other objects count as missing; or 0 */
+	struct readers readers;  /* of the published result: to them, others are missing */
 	struct linkage *linkage; /* NULL: dependencies are not examined */
 	struct slice place;      /* the absolute path of the path entry, without the sysroot */
 };

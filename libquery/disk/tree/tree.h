@@ -60,7 +60,7 @@ struct tree {
 	enum root_kind kind;
 	struct stamp stamp;     /* before anything was read; zeros for none */
 	int fd;                 /* of the directory or the zip, or -1 */
-	struct readers readers; /* intended readers, as for file_open_for(); 0: the caller only */
+	struct readers readers; /* intended readers, as for file_open_for() */
 	size_t kept;            /* bytes of entry points read so far, up to TREE_KEPT_MAX */
 	uint64_t unpacked;      /* bytes of shared objects so far, up to TREE_UNPACKED_MAX */
 	bool withheld;          /* something was read that they may not read: see below */
