@@ -182,7 +182,8 @@ int databases_add_file(const char *file, const char *sysroot, bool may_replace,
 	return 0;
 }
 
-static bool add_root(struct database *database, const char *sysroot, const char *inside,
+/* @path begins with @sysroot_len bytes of the sysroot. */
+static bool add_root(struct database *database, const char *path, size_t sysroot_len,
                      const char *root_path)
 {
 	struct database_root root;
@@ -192,8 +193,8 @@ static bool add_root(struct database *database, const char *sysroot, const char 
 		return true;
 	if (!array_grow(&database->roots, database->root_count, sizeof(root), &database->root_room))
 		return false;
-	root.path = text_format("%s%s", sysroot, inside);
-	root.inside = root.path + (root.path ? strlen(sysroot) : 0);
+	root.path = strdup(path);
+	root.inside = root.path + (root.path ? sysroot_len : 0);
 	root.root_path = strdup(root_path);
 	database->roots[database->root_count++] = root;
 	if (root.root_path)
@@ -209,8 +210,9 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	CLEANUP(cleanup_free) char *root = text_format("%s%s", sysroot ? sysroot : "", path);
 	struct error own = {0};
 	const char *above;
-	struct safe_way way;
+	struct safe_way way = {0};
 	size_t at = 0;
+	bool is_new;
 	int code = choose_database(options, to_write, path, &coverage, error);
 
 	if (code < 0 || !root)
@@ -219,24 +221,25 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	above = file_in_sysroot(coverage.database) ? sysroot : NULL;
 	while (at < out->count && strcmp(out->items[at].file, coverage.database) != 0)
 		at++;
-	if (at == out->count) {
+	is_new = at == out->count;
+	if (is_new) {
 		find_owner(coverage.database, above, &way, &own);
 		code = to_write ? error_move(error, &own) : error_move_failure(error, &own);
 	}
 	if (code == 0 && (to_write || options->hook) &&
-	    (at < out->count ? out->items[at].uid : way.uid) == 0)
+	    (is_new ? way.uid : out->items[at].uid) == 0)
 		code = database_check_root(root, above, error);
-	if (code == 0 && at == out->count) {
+	if (code == 0 && is_new)
 		code = databases_add_file(coverage.database, above, !options->database, out, error);
-		if (code < 0)
-			return code;
+	if (code < 0)
+		return code;
+	if (is_new) {
 		out->items[at].uid = way.uid;
 		out->items[at].gid = way.gid;
 	}
-	if (code == 0 &&
-	    !add_root(&out->items[at], sysroot ? sysroot : "", path, coverage.root_path))
-		return error_nomem(error);
-	return code;
+	return add_root(&out->items[at], root, strlen(root) - strlen(path), coverage.root_path)
+	               ? 0
+	               : error_nomem(error);
 }
 
 int database_narrow(const struct database *database, const char *path, mode_t *mode,
