@@ -140,6 +140,10 @@ def of(module):
     return found if type(found) is Connecting else None
 
 
+class Moved(ImportError):
+    """After chroot(), nothing of the package is loaded."""
+
+
 def submodule(name):
     """Return a submodule of the package beside this file, independently of the current import system.
     Neither another module called entrydb (in a script's directory, for instance) nor the package's own
@@ -156,7 +160,7 @@ def submodule(name):
     with bootstrap._ModuleLockManager(full):  # another thread may be importing it
         if full not in sys.modules:
             if part("_entrydb_replacement").is_moved():
-                raise ImportError
+                raise Moved
             try:
                 bootstrap._load_unlocked(
                     external.spec_from_file_location(full, f"{HOME}/{name}.py"))

@@ -3,7 +3,7 @@
 import os
 from operator import attrgetter
 
-from _entrydb_connecting import environ, replacements, submodule
+from _entrydb_connecting import Moved, environ, replacements, submodule
 
 from . import _metadata_module, _native
 from ._metadata_module import WITH_METADATA
@@ -46,7 +46,7 @@ def has_rules():
         pass
     try:
         return submodule("_policy").has_rules()
-    except ImportError:  # after chroot(), or uninstalled
+    except Moved:
         return False
 
 
