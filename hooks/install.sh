@@ -58,7 +58,7 @@ packages() {
     quick) say libcmocka-dev python3 python3-dev python3-pip python3-venv strace ;;
     tests)
         packages wheel && packages deb && packages quick && python_suite
-        say abigail-tools btrfs-progs buildah busybox ca-certificates clang clang-format debootstrap \
+        say abigail-tools acl btrfs-progs buildah busybox ca-certificates clang clang-format debootstrap \
             elfutils erofs-utils fish libarchive-tools libclang-rt-dev lintian lmod makepkg mandoc \
             musl-tools nginx-light nix-bin pacman-package-manager postgresql rpm rpmlint rsync shellcheck skopeo \
             squashfs-tools umoci xfsprogs xz-utils zip zsh zstd
