@@ -18,7 +18,7 @@ import time
 import unittest
 
 import support
-from fleet_server import RELATIONS, RoundTrips, Server, make_site, tool
+from fleet_server import RELATIONS, RoundTrips, Server, make_site, stop_listening, tool
 from support import COULD_NOT, DONE, IS_ROOT, SITE, USAGE, CommandTest, add_distribution, write
 
 OF_HOST = "JOIN entrydb.environment e ON e.id = v.environment JOIN entrydb.host h ON h.id = e.host WHERE h.name ="
@@ -482,7 +482,8 @@ class Impostor:
         self.listener.bind(("", 0))
         self.listener.listen()
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
 
     def serve(self):
         while True:
@@ -512,7 +513,7 @@ class Impostor:
         self.answer(peer)
 
     def close(self):
-        self.listener.close()
+        stop_listening(self.listener, self.thread)
 
 
 def column(name):

@@ -96,6 +96,13 @@ class Server:
         return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
+def stop_listening(listener, thread):
+    """End the thread that accepts, first: else it could accept for another listener, which gets the same descriptor."""
+    listener.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    listener.close()
+
+
 class RoundTrips:
     """A proxy between a client and the server that counts the server's ReadyForQuery messages."""
 
@@ -106,7 +113,8 @@ class RoundTrips:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(f"{self.top}/.s.PGSQL.5432")
         self.listener.listen()
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
 
     def url(self, role):
         return f"postgresql://{role}@/fleet?host={self.top}"
@@ -141,7 +149,7 @@ class RoundTrips:
                     client.sendall(data)
 
     def close(self):
-        self.listener.close()
+        stop_listening(self.listener, self.thread)
         remove_tree(self.top)
 
 
