@@ -298,11 +298,13 @@ int publication_copy(struct publication *publication, struct error *error)
 	return 0;
 }
 
+/* The time of access is used by the refresh of the Python package. */
 void publication_touch(struct publication *publication)
 {
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
 	struct stat now;
 
-	if (futimens(publication->lock_fd, NULL) == 0 && fstat(publication->lock_fd, &now) == 0)
+	if (futimens(publication->lock_fd, times) == 0 && fstat(publication->lock_fd, &now) == 0)
 		publication->began = now.st_mtim;
 }
 

@@ -295,7 +295,7 @@ def behind():
     changed, database = stat(site).st_mtime, f"{place}/entry_points.db"
     if stat(database).st_mtime >= changed:
         return []
-    if exists(f"{place}/.refresh") and stat(f"{place}/.refresh").st_mtime >= max(changed, time() - RETRY):
+    if stat(f"{database}.lock").st_mtime >= max(changed, time() - RETRY):
         return []
     return [(site, database)]
 

@@ -4,7 +4,6 @@ What is written there is written by its owner, through no link, and gone when en
 uninstalled. The tests with a second user make and remove one: root runs them.
 """
 
-import contextlib
 import fcntl
 import functools
 import glob
@@ -215,9 +214,9 @@ class Refresh(SwitchTest):
     def test_a_stale_database_of_few_distributions(self):
         """Python reads those itself. An update that was started and did not end is not the last."""
         self.check_stale_database()
-        place = os.path.dirname(f"{self.environment.prefix}/{support.DATABASE}")
+        database = f"{self.environment.prefix}/{support.DATABASE}"
         support.add_distribution(self.environment.site, "omega2")
-        for age, file in enumerate((f"{place}/.refresh", self.environment.site, f"{place}/entry_points.db")):
+        for age, file in enumerate((f"{database}.lock", self.environment.site, database)):
             os.utime(file, (time.time() - (age + 1) * 4000,) * 2)
         self.ask()
         self.wait_for(2)
@@ -249,39 +248,29 @@ class Refresh(SwitchTest):
             time.sleep(0.1)
         self.assertEqual(read(log).count("update"), 1)
 
-    def test_mark_is_a_link(self):
-        """Another user with write access to the directory cannot redirect writes to the user's files."""
+    def test_lock_file_is_a_link(self):
+        """Another user with write access to the directory cannot redirect changes to the user's files."""
         self.entrydb("on")
         precious = f"{self.place}/precious"
         write(precious, "as it was")
         os.utime(precious, (1, 1))
-        mark = f"{os.path.dirname(f'{self.environment.prefix}/{support.DATABASE}')}/.refresh"
+        lock = f"{self.environment.prefix}/{support.DATABASE}.lock"
         support.add_distribution(self.environment.site, "omega")
         for make in (os.link, os.symlink):
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(mark)
-            make(precious, mark)
+            os.remove(lock)
+            make(precious, lock)
             self.assertIn("omega", self.ask())
-            self.assertEqual(read(precious), "as it was")
+            self.assertEqual((read(precious), os.stat(precious).st_mtime), ("as it was", 1))
 
-    def test_a_link_above_the_mark_is_switched(self):
-        """By another user, once the place where it led was judged."""
+    def test_no_lock_file(self):
+        """Where a link to the database's directory may lead to after it was switched: nothing is created."""
         self.entrydb("on")
-        database, other, link = f"{self.environment.prefix}/{support.DATABASE}", f"{self.place}/other", f"{self.place}/link"
+        other = f"{self.place}/other"
         os.mkdir(other)
         write(f"{other}/entry_points.db", "")
-        os.symlink(os.path.dirname(database), link)
-        run(self.environment.python, "-c", f"""if True:
-            import os
-            from entrydb import _refresh
-            def switch(file, may=_refresh._may):
-                found = may(file)
-                os.unlink({link!r})
-                os.symlink({other!r}, {link!r})
-                return found
-            _refresh._may = switch
-            _refresh.start([({self.environment.site!r}, {link!r} + "/entry_points.db")])""")
-        self.assertNotIn(".refresh", os.listdir(other))
+        run(self.environment.python, "-c", "from entrydb import _refresh; "
+            f"_refresh.start([({self.environment.site!r}, {other!r} + '/entry_points.db')])", check=False)
+        self.assertEqual(os.listdir(other), ["entry_points.db"])
 
     def test_what_the_process_holds_open(self):
         """A pipe, or a lock, ends with the process, though the update waits for another writer."""
@@ -313,8 +302,7 @@ class Refresh(SwitchTest):
                 self.assertEqual(self.ask(), "['omega']\n")
                 time.sleep(1)
                 self.assertEqual(self.state(), 0)
-        self.assertEqual(sorted(set(os.listdir(place)) - {".refresh"}),
-                         sorted([*os.listdir(f"{place}-before"), "rest"]))
+        self.assertEqual(sorted(os.listdir(place)), sorted([*os.listdir(f"{place}-before"), "rest"]))
 
     def test_forbidden(self):
         self.in_a_large_environment()
@@ -330,7 +318,7 @@ class Refresh(SwitchTest):
             subprocess.run(["chown", "-R", str(support.STRANGER), self.environment.prefix], check=True)
             run(self.environment.python, "-c", f"import ctypes, fcntl, os, stat, time\n{self.ASK}\n"
                 f"os.setresuid(*[{support.STRANGER}] * 3); ctypes.CDLL(None).prctl(4, 1)")  # its /proc is readable
-            self.assertFalse(os.path.exists(f"{os.path.dirname(f'{self.environment.prefix}/{support.DATABASE}')}/.refresh"))
+            self.assertNotEqual(os.stat(f"{self.environment.prefix}/{support.DATABASE}.lock").st_atime, 0)
             subprocess.run(["chown", "-R", "0", self.environment.prefix], check=True)
         before = self.state()
         time.sleep(1)
@@ -691,18 +679,20 @@ class Users(SwitchTest):
         self.assertEqual(os.listdir(f"{self.place}/pyc"), [])
 
     def test_no_update_in_another_users_prefix(self):
-        """Root's own database lies there: no mark is left beside it."""
+        """Root's own database lies there."""
         self.entrydb("on")
         Refresh.in_a_large_environment(self)
-        site = f"{self.place}/home/lib/python3/dist-packages"
+        home = f"{self.place}/home"
+        site = f"{home}/lib/python3/dist-packages"
         support.add_distribution(site, "omega")
-        run(f"{self.environment.prefix}/bin/entrydb", "update", f"{self.place}/home")
+        run(f"{self.environment.prefix}/bin/entrydb", "update", home)
         support.add_distribution(site, "last")
-        for owner, mode in ((self.user.uid, 0o755), (0, 0o775)):
-            os.chown(f"{self.place}/home", owner, self.user.gid)
-            os.chmod(f"{self.place}/home", mode)
-            run(self.environment.python, "-c", f"import sys; sys.path.append({site!r}); {Refresh.ASK}")
-            self.assertNotIn(".refresh", os.listdir(f"{self.place}/home/var/lib/entrydb"))
+        os.chown(home, self.user.uid, self.user.gid)
+        place = f"{home}/var/lib/entrydb"
+        before = {each: os.stat(f"{place}/{each}").st_ino for each in os.listdir(place)}
+        run(self.environment.python, "-c", f"import sys; sys.path.append({site!r}); {Refresh.ASK}")
+        time.sleep(1)
+        self.assertEqual({each: os.stat(f"{place}/{each}").st_ino for each in os.listdir(place)}, before)
 
     def reachable_python(self):
         """One that the second user may run, too."""
