@@ -14,6 +14,7 @@
 #include "db/base/file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
+#include "db/base/unicode.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
 #include "libquery/names.h"
@@ -27,7 +28,7 @@
 static struct slice find_word(struct slice list, const struct policy_subject *subject)
 {
 	while (list.len > 0 && !slice_is_null(subject->group)) {
-		struct slice word = slice_take(&list, ','), name;
+		struct slice word = unicode_strip(slice_take(&list, ',')), name;
 
 		if (!slice_starts(word, subject->group))
 			continue;

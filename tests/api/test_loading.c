@@ -238,7 +238,7 @@ static void test_policy(void **state)
 	install(site, values);
 	for (int round = 0; round < 2; round++) {
 		open_round(site, round);
-		setenv("ENTRYDB_DISABLE", "other,g/native,g/python", 1);
+		setenv("ENTRYDB_DISABLE", "other, g/native ,g/python", 1);
 		check_verdict(site, "native", "ENTRYDB_DISABLE names g/native");
 		check_verdict(site, "extension", NULL);
 		refuse(site, "native", ENTRYDB_EDISABLED, "ENTRYDB_DISABLE names g/native");

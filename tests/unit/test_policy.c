@@ -34,7 +34,8 @@ static void test_rules(void **state)
 	        {"other,g/n", "g", "n", "g/n"},
 	        {",,g/n,", "g", "n", "g/n"},
 	        {"g/n,g", "g", "n", "g/n"}, /* the first of several matches */
-	        {"g, h", "h", "n", NULL},   /* a space is part of a name like any other character */
+	        {"f, g/n o ,h", "g", "n o", "g/n o"},
+	        {"g , h", "h", "n", "h"},
 	        {"a/b", "a/b", "n", "a/b"},
 	        {"a/b", "a", "b", "a/b"},
 	        {"a/b/c", "a/b", "c", "a/b/c"},
