@@ -7,23 +7,33 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/limits.h>
+#include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/text.h"
 
 #define OVERFLOW_UID 65534 /* the kernel's default for users that are not mapped */
 #define USERS        "/proc/self/uid_map"
 #define GROUPS       "/proc/self/gid_map"
+#define LIST_MAX     4096 /* bytes of an access control list; unknown if longer */
 #define ACL          "system.posix_acl_access"
 #define ACL_SOME     0x0e /* of an entry's tag: a user, the owning group, a group */
+#define NFS4_ACL     "system.nfs4_acl"
+#define NFS4_MODE    "OWNER@ GROUP@ EVERYONE@" /* the names of entries that the mode shows */
+#define NFS4_READ    0x21                      /* the data; execute or search */
+/* Write, append, delete in the directory, delete; change the list, the owner. */
+#define NFS4_WRITE 0xd0046
+enum nfs4_type { NFS4_ALLOW, NFS4_DENY };
 
 /* Of the C library, which does not declare it. */
 extern int capget(struct __user_cap_header_struct *header, struct __user_cap_data_struct *data);
@@ -114,34 +124,86 @@ bool trust_owner(uid_t uid, uid_t other)
 
 /* As fgetxattr(), which does not work with O_PATH. Then, without /proc, directories are opened
  * anew, and lists of files are unknown. */
-static ssize_t read_list(int fd, void *list, size_t size)
+static ssize_t read_list(int fd, const char *kind, void *list, size_t size)
 {
 	CLEANUP(cleanup_close) int own = -1;
 	char path[FILE_FD_PATH_ROOM];
-	ssize_t got = fgetxattr(fd, ACL, list, size);
+	ssize_t got = fgetxattr(fd, kind, list, size);
 
 	if (got >= 0 || errno != EBADF)
 		return got;
 	file_fd_path(path, fd);
-	got = getxattr(path, ACL, list, size);
+	got = getxattr(path, kind, list, size);
 	if (got >= 0 || errno != ENOENT)
 		return got;
 	own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fgetxattr(own, ACL, list, size);
+	return fgetxattr(own, kind, list, size);
+}
+
+/* After a failure: not if it is merely unknown. */
+static bool has_no_list(void)
+{
+	return errno == ENODATA || errno == ENOTSUP;
 }
 
 /* The list: 2 words of version; then for each entry its tag, its permissions, and 2 words of id. */
-mode_t trust_everybody(int fd, const struct stat *status)
+static mode_t restrict_by_list(int fd, mode_t all)
 {
-	mode_t mode = status->st_mode, all = mode >> 3 & mode & 07;
-	uint16_t list[XATTR_SIZE_MAX / sizeof(uint16_t)];
-	ssize_t size = read_list(fd, list, sizeof(list));
+	uint16_t list[LIST_MAX / sizeof(uint16_t)];
+	ssize_t size = read_list(fd, ACL, list, sizeof(list));
 
-	if (size < 0 && errno != ENODATA && errno != ENOTSUP)
-		all = 0; /* unknown */
+	if (size < 0 && !has_no_list())
+		return 0;
 	for (ssize_t i = 2; i + 1 < size / 2; i += 4)
 		if (le16toh(list[i]) & ACL_SOME)
 			all &= le16toh(list[i + 1]);
+	return all;
+}
+
+/* May the file have an NFSv4 list: on NFS, or by way of a FUSE file system on top? */
+static bool may_have_nfs4_list(int fd, const struct stat *status)
+{
+	struct statfs system;
+
+	if (major(status->st_dev) != 0) /* a block device */
+		return false;
+	return fstatfs(fd, &system) != 0 || system.f_type == NFS_SUPER_MAGIC ||
+	       system.f_type == FUSE_SUPER_MAGIC;
+}
+
+/*
+ * Has the file an NFSv4 list (RFC 7530, 6.2.1) that allows, or denies, some of @rights to a user or
+ * group that its mode does not show? Its big-endian words: the number of entries; of each its type,
+ * flags, rights, and the length of its name, which follows, padded.
+ */
+static bool has_nfs4_entry(int fd, const struct stat *status, enum nfs4_type type, uint32_t rights)
+{
+	uint32_t list[LIST_MAX / sizeof(uint32_t)];
+	ssize_t size;
+
+	if (!may_have_nfs4_list(fd, status))
+		return false;
+	size = read_list(fd, NFS4_ACL, list, sizeof(list));
+	if (size < 0)
+		return !has_no_list();
+	for (uint64_t at = 1, end = (uint64_t)size / sizeof(*list), len; at + 4 <= end;
+	     at += 4 + (len + 3) / 4) {
+		struct slice rest = {(const char *)&list[at + 4], (size_t)(end - at - 4) * 4};
+
+		len = be32toh(list[at + 3]);
+		if (be32toh(list[at]) == type && be32toh(list[at + 2]) & rights &&
+		    (len > rest.len || !text_has_word(NFS4_MODE, slice_first(rest, (size_t)len))))
+			return true;
+	}
+	return false;
+}
+
+mode_t trust_everybody(int fd, const struct stat *status)
+{
+	mode_t mode = status->st_mode, all = restrict_by_list(fd, mode >> 3 & mode & 07);
+
+	if (all && has_nfs4_entry(fd, status, NFS4_DENY, NFS4_READ))
+		all = 0;
 	return (mode & ~(mode_t)077) | all << 3 | all;
 }
 
@@ -149,12 +211,11 @@ bool trust_is_writable(int fd, const struct stat *status)
 {
 	if (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX))
 		return false;
-	if (status->st_mode & S_IWOTH)
+	if (status->st_mode & S_IWOTH || has_nfs4_entry(fd, status, NFS4_ALLOW, NFS4_WRITE))
 		return true;
 	/* If unknown, assume that there is a list. */
 	return (status->st_mode & S_IWGRP) &&
-	       (!is_private_group(status) || read_list(fd, NULL, 0) >= 0 ||
-	        (errno != ENODATA && errno != ENOTSUP));
+	       (!is_private_group(status) || read_list(fd, ACL, NULL, 0) >= 0 || !has_no_list());
 }
 
 enum trust trust_of(int fd, const struct stat *status, uid_t other)

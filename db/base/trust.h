@@ -50,9 +50,10 @@ bool trust_owner(uid_t uid, uid_t other);
 /*
  * Can users other than its owner write the file? Group write permission counts, unless the group is
  * the owner's private group (the same number, in a user namespace also outside of it) and there is
- * no access control list; with a list, the group bits are the upper limit of all its entries. In a
- * sticky directory others can create files but not replace those of other users: this does not
- * count as writable. @fd: open on the file; O_PATH suffices.
+ * no access control list; with a list, the group bits are the upper limit of all its entries,
+ * except with one of NFSv4, whose entries count themselves. In a sticky directory others can create
+ * files but not replace those of other users: this does not count as writable. @fd: open on the
+ * file; O_PATH suffices.
  */
 bool trust_is_writable(int fd, const struct stat *status);
 

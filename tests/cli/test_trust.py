@@ -1009,6 +1009,47 @@ class Loading(TrustTest):
         for message in text, reply.err:
             self.assertIn(f"{mount} belongs to user {self.other.uid}", message)
 
+    def test_an_access_control_list_of_nfs(self):
+        """The mode says nothing about the users and groups that it names."""
+        if far.why_not():
+            self.skipTest(far.why_not())
+        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n")
+        os.makedirs(f"{self.site}/pkg")
+        plugin = f"{self.site}/pkg/libplugin.so"
+        shutil.copy(next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6"), plugin)
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+        program, mount = far.build(self.top), f"{self.top}/mount"
+        own, site = self.site, f"{mount}/{SITE}"
+        ordinary = [(0, 0x1601a7, "OWNER@"), (0, 0x1200a1, "GROUP@"), (0, 0x1200a1, "EVERYONE@")]
+        named = [(0, 0x2, "ann@example.org"), (0, 0x10000, "1004"), (0, 0x40, "staff@x"), (0, 0x40000, "EVERYONE@x")]
+        for path in (plugin, f"{own}/pkg"):
+            for entries, believed in ([ordinary, True], [[(0, 0x1200a1, "ann@x"), *ordinary], True],
+                                      [[(1, 0x2, "ann@x"), *ordinary], True],
+                                      *([[*ordinary, each], False] for each in named)):
+                os.setxattr(path, "user.nfs4_acl", far.nfs4_list(*entries))
+                self.site = site
+                with self.subTest(path=path, entries=entries), \
+                        far.Far(program, self.prefix, mount, user=0, lists=True):
+                    code, text = self.load("host", "plugin")
+                    if believed:
+                        self.assertEqual((code, text), (0, "\n"))
+                    else:
+                        self.assertLess(code, 0)
+                        self.assertIn(f"others may write to {path.replace(self.prefix, mount)}", text)
+            os.removexattr(path, "user.nfs4_acl")
+
+    def test_denied_by_a_list_of_nfs(self):
+        """What a named user may not read is not published."""
+        if far.why_not():
+            self.skipTest(far.why_not())
+        files = [add_distribution(self.site, name, text=f"[host]\n{name} = a\n") + "/entry_points.txt" for name in "pq"]
+        for file, kind in zip(files, (0, 1)):
+            os.setxattr(file, "user.nfs4_acl", far.nfs4_list((kind, 0x1, "ann@example.org"), (0, 0x1, "EVERYONE@")))
+        mount, file = f"{self.top}/mount", f"{self.top}/public.db"
+        with far.Far(far.build(self.top), self.prefix, mount, user=0, lists=True):
+            self.run_program("--db", file, "update", f"{mount}/{SITE}", status=None)
+        self.assertEqual((os.stat(file).st_mode & 0o777, support.query(file, "SELECT name FROM entry_points")), (0o644, [("p",)]))
+
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_a_library_beside_it(self):
         """What the dynamic linker loads with a plugin is asked about as the plugin is, by whatever way: an RPATH holds for

@@ -28,6 +28,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ enum request { LOOK, LINK, LIST, OPEN, READ, REQUESTS };
 
 static struct {
 	int device; /* /dev/fuse */
+	bool has_lists;
 	struct timespec delay, remembered;
 	_Atomic uint64_t *counts;
 	pthread_mutex_t lock;
@@ -261,6 +263,25 @@ static void list(const struct fuse_in_header *in, const struct fuse_read_in *wha
 	answer(in, 0, bytes, used);
 }
 
+/* What a file has as user.nfs4_acl is shown as its NFSv4 list. */
+static void get_list(const struct fuse_in_header *in, const struct fuse_getxattr_in *how)
+{
+	char list[READ_SIZE];
+	struct fuse_getxattr_out out = {0};
+	ssize_t size = -1;
+
+	errno = ENOTSUP;
+	if (strcmp((const char *)(how + 1), "system.nfs4_acl") == 0)
+		size = getxattr(path_of(in->nodeid), "user.nfs4_acl", list, sizeof(list));
+	out.size = (uint32_t)size;
+	if (size < 0)
+		answer(in, errno, NULL, 0);
+	else if (how->size == 0)
+		answer(in, 0, &out, sizeof(out));
+	else
+		answer(in, (size_t)size > how->size ? ERANGE : 0, list, (size_t)size);
+}
+
 /* --- the loop --- */
 
 static void serve(const struct fuse_in_header *in)
@@ -286,6 +307,12 @@ static void serve(const struct fuse_in_header *in)
 		return;
 	case FUSE_READ:
 		read_file(in, body);
+		return;
+	case FUSE_GETXATTR:
+		if (far.has_lists)
+			get_list(in, body);
+		else
+			answer(in, ENOSYS, NULL, 0);
 		return;
 	case FUSE_READDIR:
 		list(in, body);
@@ -371,6 +398,7 @@ int main(int argc, char **argv)
 	seconds = strtod(argv[4], NULL);
 	far.remembered =
 	        (struct timespec){(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
+	far.has_lists = getenv("FAR_LISTS");
 	pthread_mutex_init(&far.lock, NULL);
 	make_counts(argv[5]);
 	mount_at(argv[1], argv[2]);

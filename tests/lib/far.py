@@ -34,6 +34,13 @@ def build(directory):
     return target
 
 
+def nfs4_list(*entries):
+    """RFC 7530, 6.2.1. @entries: (type, rights, who)."""
+    return struct.pack(">L", len(entries)) + b"".join(
+        struct.pack(">4L", kind, 0, rights, len(who)) + who.encode() + bytes(-len(who) % 4)
+        for kind, rights, who in entries)
+
+
 class CannotMount(Exception):
     pass
 
@@ -42,12 +49,13 @@ class Far:
     """Mounts @directory at @point: each request takes @delay seconds, and the kernel caches answers for
     @memory seconds. @user: as whose mount it counts."""
 
-    def __init__(self, program, directory, point, delay=0.0, memory=1.0, user=None):
+    def __init__(self, program, directory, point, delay=0.0, memory=1.0, user=None, lists=False):
         os.makedirs(point, exist_ok=True)
         self.point, self.counts = point, f"{point}.counts"
         self.process = subprocess.Popen([program, directory, point, str(int(delay * 1e6)), str(memory), self.counts],
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                        env={**os.environ, **({} if user is None else {"FAR_USER": str(user)})})
+                                        env={**os.environ, **({} if user is None else {"FAR_USER": str(user)}),
+                                             **({"FAR_LISTS": "1"} if lists else {})})
         end = time.monotonic() + PATIENCE
         while not os.path.ismount(point):
             if self.process.poll() is not None or time.monotonic() > end:
