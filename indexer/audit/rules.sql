@@ -363,12 +363,17 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '
  WHERE d.is_info AND d.installer IS NULL AND NOT s.managed
    AND d.id NOT IN (SELECT distribution FROM complaint WHERE rule = 'unread' AND distribution IS NOT NULL);
 
--- The query of a URL may be a signature that gives access.
+-- The login and the query of a URL may give access: neither is shown.
 CREATE VIEW "installed-from-url" AS
+  WITH plain AS (SELECT *, substr(url, 1, instr(url || '?', '?') - 1) AS shown FROM distribution),
+       parts AS (SELECT *, iif(instr(shown, '://'), instr(shown, '://') + 2, 0) AS scheme FROM plain),
+       d AS (SELECT *, substr(shown, scheme + 1, instr(substr(shown, scheme + 1) || '/', '/') - 1) AS server FROM parts)
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direct_url.json' AS file,
        d.url AS evidence,
-       'from ' || substr(d.url, 1, instr(d.url || '?', '?') - 1) || iif(d.is_editable, ', editable', '') || o.since AS message
-  FROM distribution d JOIN origin o ON o.distribution = d.id
+       'from ' || substr(shown, 1, scheme)
+       || substr(shown, scheme + 1 + length(rtrim(server, replace(server, '@', ''))))
+       || iif(d.is_editable, ', editable', '') || o.since AS message
+  FROM d JOIN origin o ON o.distribution = d.id
  WHERE d.url IS NOT NULL;
 
 -- A finding common to several sites of an environment is reported once.
