@@ -5,13 +5,12 @@ detached: at most once a minute for each database, and only if its user owns it.
 ENTRYDB_REFRESH=0 and `on --no-refresh` disable it.
 """
 
-import fcntl
 import os
 import time
 
 from . import _program
 
-_PAUSE = 60         # seconds
+_PAUSE = 60          # seconds
 _LONG_AGO = 10 ** 9  # 0 becomes the year 1980 on some file systems
 
 
@@ -30,7 +29,7 @@ def _claim(file):
     """
     lock = os.open(f"{file}.lock", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not flock(), as the writer does
+        os.lockf(lock, os.F_TLOCK, 0)  # not flock(), as the writer does
         status, now = os.fstat(lock), time.time()
         if status.st_nlink != 1 or {status.st_uid, os.stat(file).st_uid} != {os.geteuid()} \
                 or status.st_atime < _LONG_AGO and abs(now - status.st_mtime) < _PAUSE:
