@@ -27,7 +27,8 @@
  *
  * Their paths are in layout.h. An environment's file applies only to the entry points of that
  * environment, so that the owner of one environment has no influence on another. With a sysroot,
- * the user's file is ignored; in a privileged process, all but the system's are.
+ * the user's file is ignored, and where $HOME is another user's; in a privileged process, all but
+ * the system's are.
  *
  * A file is trusted if only root, the effective user or, for an environment's file, the owner of
  * the prefix can have written it. A file that is untrusted, unreadable or not UTF-8 is an error for
@@ -83,6 +84,7 @@ struct policy_layer {
 	char *path;
 	char *place;        /* the environment that it applies to; NULL: all */
 	const char *prefix; /* the same without the sysroot */
+	bool is_users;      /* the file below $HOME */
 	struct policy_rules rules;
 	char *text;       /* that the rules point into */
 	bool known;       /* the rules were read without a failure */

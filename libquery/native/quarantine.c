@@ -106,16 +106,19 @@ static int judge(int directory, const char *id, const char *loading, struct erro
 int quarantine_watch_begin(const char *directory, const char *id, const char *object,
                            struct quarantine_watch *watch, struct error *error)
 {
+	struct error own = {0};
 	int code;
 
 	*watch = QUARANTINE_WATCH_INIT;
 	watch->name = text_format("%s" LOADING, id);
 	if (!watch->name)
 		return error_nomem(error);
-	code = safe_directory_open(directory, NULL, SAFE_CREATE, &watch->directory, error);
+	code = safe_directory_open(directory, NULL, SAFE_CREATE, &watch->directory, &own);
 	if (code == 0)
 		code = open_loading(watch->directory, watch->name, O_RDWR | O_CREAT, &watch->file,
-		                    error);
+		                    &own);
+	if (code < 0)
+		code = error_move_failure(error, &own);
 	if (code > 0 && (ftruncate(watch->file, 0) != 0 ||
 	                 file_write(watch->file, object, strnlen(object, RECORD_MAX)) != 0))
 		code = error_errno(error, errno, "cannot note that %s is being loaded", object);

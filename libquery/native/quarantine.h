@@ -47,8 +47,8 @@ struct quarantine_watch {
 #define QUARANTINE_WATCH_INIT ((struct quarantine_watch){.directory = -1, .file = -1})
 
 /*
- * Start the watch before loading. If another process or thread is loading the same object, nothing
- * is watched.
+ * Start the watch before loading. If another process or thread is loading the same object, or the
+ * process cannot write there, as below another user's $HOME, nothing is watched.
  */
 int quarantine_watch_begin(const char *directory, const char *id, const char *object,
                            struct quarantine_watch *watch, struct error *error);

@@ -944,11 +944,11 @@ class Loading(TrustTest):
         if not os.path.exists(cls.LIBRARY) or support.build_type_is_sanitized():
             raise unittest.SkipTest(f"no {cls.LIBRARY} for a program without sanitizers")
 
-    def load(self, group, name, first="pass"):
-        """What entrydb_load() says, and its message; in a process of its own."""
+    def load(self, group, name, first="pass", flags=0):
+        """What entrydb_load_with() says, and its message; in a process of its own."""
         script = """if True:
             import ctypes, os, sys
-            library, site, group, name, first = sys.argv[1:]
+            library, site, group, name, first, flags = sys.argv[1:]
             exec(first)
             lib = ctypes.CDLL(library)
             lib.entrydb_set_get.restype = lib.entrydb_error_message.restype = ctypes.c_void_p
@@ -959,11 +959,12 @@ class Loading(TrustTest):
             assert lib.entrydb_select(db, group.encode(), name.encode(), ctypes.byref(found), error) == 0
             entry = ctypes.c_void_p(lib.entrydb_set_get(found, ctypes.c_size_t(0)))
             assert entry.value, "not found"
-            code = lib.entrydb_load(db, entry, ctypes.byref(symbol), error)
+            options = (ctypes.c_size_t * 4)(4 * ctypes.sizeof(ctypes.c_size_t), int(flags))
+            code = lib.entrydb_load_with(db, entry, options, ctypes.byref(symbol), error)
             text = ctypes.c_char_p(lib.entrydb_error_message(error)).value if code < 0 else b""
             print(code, text.decode())
             """
-        done = subprocess.run([PYTHON, "-c", script, self.LIBRARY, self.site, group, name, first],
+        done = subprocess.run([PYTHON, "-c", script, self.LIBRARY, self.site, group, name, first, str(flags)],
                               env=self.environment(), capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         code, _, text = done.stdout.partition(" ")
@@ -1207,6 +1208,33 @@ class Loading(TrustTest):
             self.assertEqual(code == 0, loads, text)
             if not loads:
                 self.assertIn(f"belongs to user {uid}", text)
+
+    def test_the_home_of_another_user(self):
+        """As sudo and su may leave it: neither a file there nor its absence keeps anything from being loaded."""
+        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n")
+        os.makedirs(f"{self.site}/pkg")
+        shutil.copy(next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6"), f"{self.site}/pkg/libplugin.so")
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+        os.chmod(self.top, 0o755)
+        home, uid, gid = f"{self.top}/theirs", self.other.uid, self.other.gid
+        file, begin = f"{home}/.config/entrydb/policy.conf", f"os.environ.update(HOME={self.top + '/theirs'!r}, XDG_CONFIG_HOME='', XDG_STATE_HOME='')"
+        os.makedirs(os.path.dirname(file))
+        for make in (lambda: write(file, "[host]\n* = disable\n"), lambda: os.mkfifo(file), lambda: os.symlink(file, file), lambda: os.mkdir(file)):
+            make()
+            self.other.own(home)
+            for flags in (0, 8):  # ENTRYDB_LOAD_GUARDED
+                self.assertEqual(self.load("host", "plugin", begin, flags)[0], 0)
+            os.rename(os.path.dirname(file), f"{os.path.dirname(file)}{os.lstat(file).st_ino}")
+            os.mkdir(os.path.dirname(file))
+        write(file, "[host]\n* = disable\n")
+        self.other.own(home)
+        for path in (home, f"{home}/.config", os.path.dirname(file)):
+            os.chown(path, 0, 0)
+        self.assertIn(f"{file} belongs to user {uid}", self.load("host", "plugin", begin)[1])
+        os.chmod(home, 0o700)
+        begin += f"; os.setresgid({gid}, {gid}, {gid}); os.setresuid({uid}, {uid}, {uid})"
+        for flags in (0, 8):
+            self.assertEqual(self.load("host", "plugin", begin, flags)[0], 0)
 
     def test_a_row_that_leads_out_of_its_path_entry(self):
         libc = next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6")
