@@ -280,7 +280,7 @@ def refresh(find, who):
     try:
         found = not exit_is_watched and find()
         if found and who == (posix.getpid(), posix.geteuid()) and not part("_entrydb_replacement").is_moved() \
-                and not is_privileged():
+                and exists("/proc/self/fd") and not is_privileged():  # without /proc that imports a module
             submodule("_refresh").start(found)
     except Exception:
         pass

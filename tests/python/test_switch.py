@@ -13,6 +13,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -284,6 +285,20 @@ class Refresh(SwitchTest):
             os.close(theirs)
             self.assertTrue(select.select([pipe], [], [], 5)[0])
         self.wait_for(1)
+
+    def test_the_current_directory_of_another_user(self):
+        """sys.path begins with it where Python runs -c: no module is imported from it that Python would not import."""
+        self.entrydb("on")
+        theirs = f"{self.place}/theirs"
+        os.mkdir(theirs)
+        for name in sys.stdlib_module_names:
+            write(f"{theirs}/{name}.py", f"print({name!r})\n")
+        code = f"import os; {self.ASK}; os.chdir({theirs!r})"
+        hidden = ("unshare", "--mount", "/bin/sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh")
+        for number, how in enumerate((hidden, ()) if support.IS_ROOT else ((),)):
+            support.add_distribution(self.environment.site, f"omega{number}")
+            self.assertEqual(run(*how, self.environment.python, "-c", code).stdout, self.ask(ENTRYDB="0"))
+        self.wait_for(number + 1)
 
     def test_where_nothing_can_be_written(self):
         self.entrydb("on")
