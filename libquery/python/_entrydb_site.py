@@ -44,10 +44,10 @@ def part(name):
         found.__file__ = f"{HOME}/{name}.py"
         try:
             code = SourceFileLoader(name, found.__file__).get_code(name)
-            sys.modules[name] = found
-            exec(code, vars(found))
-        except OSError:  # frozen, or in a zip file
-            found = __import__(name)
+        except OSError:  # frozen, or in a zip file; uninstalled, and then an ImportError
+            code = __spec__.loader.get_code(name)
+        sys.modules[name] = found
+        exec(code, vars(found))
     found.part, found.refreshes, kept[name] = part, kept.get("refreshes"), found
     return found
 

@@ -293,6 +293,10 @@ class Refresh(SwitchTest):
         os.mkdir(theirs)
         for name in sys.stdlib_module_names:
             write(f"{theirs}/{name}.py", f"print({name!r})\n")
+        code = f"import os; import importlib.metadata; os.chdir({theirs!r}); os.rename({{0!r}}, {{1!r}}); {self.ASK}; os.rename({{1!r}}, {{0!r}})"
+        for name in glob.glob(f"{self.environment.site}/_entrydb_*.py"):  # uninstalled meanwhile
+            write(f"{theirs}/{os.path.basename(name)}", "print('other')\n")
+            self.assertEqual(run(self.environment.python, "-c", code.format(name, f"{name}-gone"), ENTRYDB_REFRESH="0").stdout, self.ask(ENTRYDB="0"))
         code = f"import os; {self.ASK}; os.chdir({theirs!r})"
         hidden = ("unshare", "--mount", "/bin/sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh")
         for number, how in enumerate((hidden, ()) if support.IS_ROOT else ((),)):
