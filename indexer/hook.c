@@ -120,18 +120,12 @@ static const char flags[] =
 static const char by_option[] = "dpkg pacman rpm";
 static const char by_option_verbs[] = "FPRSUeir"; /* their first letters */
 
-/*
- * The base name of @path, or null if any part of @path may belong to an address or a secret: a
- * version follows "=", or else a setting (spack install a cflags=-DKEY=secret).
- */
-static struct slice plain_name(const char *path, const char *others)
+/* The base name of @path, or null if any part of @path may belong to an address or a secret. */
+static struct slice plain_name(struct slice path)
 {
-	struct slice name = path_base(slice_of(path));
-	const char *value = strchrnul(path, '=');
+	struct slice name = path_base(path);
 
-	value += strspn(value, "=");
-	return text_is_plain(slice_of(path), others) && name.len <= NAME_MAX_SHOWN &&
-	                       (!*value || strchr("0123456789", *value))
+	return path.len > 0 && text_is_plain(path, "._+-/") && name.len <= NAME_MAX_SHOWN
 	               ? name
 	               : (struct slice){0};
 }
@@ -145,7 +139,7 @@ static struct slice program_name(const char *path)
 	static const struct slice suffixes[] = {{"/__main__.py", 12}, {".pyz", 4}, {".py", 3}};
 	struct slice name = slice_of(path);
 
-	if (slice_is_null(plain_name(path, "._+-/")))
+	if (slice_is_null(plain_name(name)))
 		return (struct slice){0};
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
 		if (slice_ends(name, suffixes[i]))
@@ -215,9 +209,10 @@ static bool is_verb(struct slice program, struct slice word)
 }
 
 /*
- * Write the verb and after it each name, name==1.0, name[extra], or base name of a package file.
- * The verb is the first word that is neither an option nor an option's argument; nothing is known
- * about the words after an unknown verb (run, config), or one that may be an argument (-C build).
+ * Write the verb and after it each name, or base name of a package file, up to what may be a
+ * version (a==1.0, a[b]) or a setting (spack install a cflags=-DKEY=secret). The verb is the first
+ * word that is neither an option nor an option's argument; nothing is known about the words after
+ * an unknown verb (run, config), or one that may be an argument (-C build).
  */
 static void put_words(FILE *stream, struct slice program, struct words words)
 {
@@ -226,7 +221,8 @@ static void put_words(FILE *stream, struct slice program, struct words words)
 	const char *word;
 
 	while ((word = next_word(&words))) {
-		struct slice name = plain_name(word, "._+-=<>!~[],/");
+		struct slice name =
+		        plain_name(slice_first(slice_of(word), strcspn(word, "=<>!~[")));
 		bool is_option = word[0] == '-', was_option = may_be_argument;
 
 		may_be_argument =

@@ -48,8 +48,8 @@ static void fill_standard_streams(void)
 /* --- the command line --- */
 
 /*
- * The command line for the audit trail, quoted so that it can be run again, except for URLs with a
- * user or password.
+ * The command line for the audit trail, quoted so that it can be run again, except for URLs, which
+ * may contain a password or token.
  */
 static char *join_words(int argc, char *const *argv)
 {
@@ -61,9 +61,8 @@ static char *join_words(int argc, char *const *argv)
 		return NULL;
 	fputs("entrydb", stream);
 	for (int i = 1; i < argc; i++) {
-		const char *url = strstr(argv[i], "://");
 		CLEANUP(cleanup_free)
-		char *word = url && strchr(url, '@') ? NULL : text_shell_word(argv[i]);
+		char *word = strstr(argv[i], "://") ? NULL : text_shell_word(argv[i]);
 
 		fprintf(stream, " %s", word ? word : "?");
 	}

@@ -456,7 +456,7 @@ class Forgetting(CommandTest):
     def test_site_directory(self):
         add_distribution(self.site, "alpha")
         self.update()
-        url = "https://me:s3cret@index.example/simple/"
+        url = "https://index.example/t/s3cret/simple/"
         self.assertIn("1 forgotten", self.run_program("forget", self.site, url, status=DONE).err)
         self.assertNotIn((SITE,), query(self.database, "SELECT path FROM root"))
         self.assertIn(f"forget {self.site} ?", self.run_program("log", status=DONE, env=self.environment(ENTRYDB_PATH=self.site)).out)
