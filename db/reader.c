@@ -102,9 +102,10 @@ bool reader_is_current(const struct reader *reader)
 	const struct stat *a = &reader->opened;
 	struct stat b;
 
-	return file_status(AT_FDCWD, reader->sql.file, &b, NULL) > 0 && safe_same_file(a, &b) &&
-	       a->st_size == b.st_size && a->st_ctim.tv_sec == b.st_ctim.tv_sec &&
-	       a->st_ctim.tv_nsec == b.st_ctim.tv_nsec && !lost_file(reader);
+	return file_status_plain(AT_FDCWD, reader->sql.file, &b, NULL) > 0 &&
+	       safe_same_file(a, &b) && a->st_size == b.st_size &&
+	       a->st_ctim.tv_sec == b.st_ctim.tv_sec && a->st_ctim.tv_nsec == b.st_ctim.tv_nsec &&
+	       !lost_file(reader);
 }
 
 struct reader_status reader_status(const struct reader *reader)

@@ -362,7 +362,9 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	if (done != 0)
 		return done < 0 ? done : 0;
 	if (code > 0)
-		code = file_status(AT_FDCWD, entry->path, &status, error);
+		code = entry->state == ENTRY_UNKNOWN
+		               ? file_status(AT_FDCWD, entry->path, &status, error)
+		               : file_status_plain(AT_FDCWD, entry->path, &status, error);
 	/* A file with a trailing slash does not exist, as for any system call. */
 	if (code > 0 && !S_ISDIR(status.st_mode) &&
 	    slice_ends(slice_of(entry->spelled), SLICE("/")))

@@ -161,12 +161,36 @@ static int open_below(int top, const char *inside, int flags)
 	                                                : opened;
 }
 
+/* openat() with O_PATH; root follows no magic link of another process: see walk.c. */
+static int open_path(int directory, const char *name, int flags)
+{
+	CLEANUP(cleanup_free) char *path = NULL;
+	int fd = geteuid() == 0 ? open_how(directory, name, flags, RESOLVE_NO_MAGICLINKS) : -1;
+
+	if (geteuid() != 0 || (fd < 0 && is_unknown(errno)))
+		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
+	if (fd < 0 && errno == ELOOP && (path = path_of(directory, name)))
+		fd = safe_look_open(-1, path, flags);
+	return fd;
+}
+
+/* fstatat(), likewise. */
+static int look_at(int directory, const char *name, struct stat *status)
+{
+	CLEANUP(cleanup_close) int fd = -1;
+
+	if (geteuid() != 0)
+		return fstatat(directory, name, status, 0);
+	fd = open_path(directory, name, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -1 : fstat(fd, status);
+}
+
 static bool is_device(int directory, const char *name)
 {
 	struct stat status;
 
 	return (directory == AT_FDCWD || name[0] == '/') &&
-	       fstatat(directory, name, &status, 0) == 0 && safe_is_device(&status);
+	       look_at(directory, name, &status) == 0 && safe_is_device(&status);
 }
 
 int file_open(int directory, const char *name, int flags)
@@ -183,7 +207,7 @@ int file_open(int directory, const char *name, int flags)
 	if (is_below(directory, name, &top, &inside))
 		return open_below(top, inside, flags);
 	if (flags & O_PATH || geteuid() != 0)
-		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
+		return open_path(directory, name, flags);
 	/* With "..", the path could lead elsewhere a moment after it was judged. */
 	errno = may_be_device && is_device(directory, name) ? ENXIO : ELOOP;
 	fd = errno == ENXIO || strstr(name, "..")
@@ -221,7 +245,15 @@ int file_open_for(struct readers readers, int directory, const char *name)
 	return -1;
 }
 
-int file_status(int directory, const char *path, struct stat *status, struct error *error)
+typedef int status_function(int directory, const char *path, struct stat *status);
+
+static int follow_all(int directory, const char *path, struct stat *status)
+{
+	return fstatat(directory, path, status, 0);
+}
+
+static int find_status(status_function *look, int directory, const char *path, struct stat *status,
+                       struct error *error)
 {
 	CLEANUP(cleanup_free) char *inside = NULL;
 	CLEANUP(cleanup_close) int fd = -1;
@@ -230,10 +262,19 @@ int file_status(int directory, const char *path, struct stat *status, struct err
 
 	if (is_inside)
 		fd = resolve_below(top, inside, O_PATH);
-	if (is_inside ? fd >= 0 && fstat(fd, status) == 0
-	              : fstatat(directory, path, status, 0) == 0)
+	if (is_inside ? fd >= 0 && fstat(fd, status) == 0 : look(directory, path, status) == 0)
 		return 1;
 	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
+}
+
+int file_status(int directory, const char *path, struct stat *status, struct error *error)
+{
+	return find_status(look_at, directory, path, status, error);
+}
+
+int file_status_plain(int directory, const char *path, struct stat *status, struct error *error)
+{
+	return find_status(follow_all, directory, path, status, error);
 }
 
 bool file_can_list(const char *path)

@@ -36,7 +36,8 @@ void file_sysroot_close(struct file_sysroot *sysroot);
 
 /*
  * openat() for reading, with additional @flags; -1 on failure. If the process is root, symbolic
- * links of other users are followed only as safe_look_open() allows, and devices are not opened:
+ * links of other users are followed only as safe_look_open() allows (with O_PATH, all but those to
+ * /proc/PID/root and the like, whose file systems may never answer), and devices are not opened:
  * that can have effects, such as rewinding a tape. Users cannot create devices, but a path in a
  * user's file, such as a .pth file, can name one. FILE_OWN_NAME: @name does not come from the
  * contents of a file, so the check for devices, one more request on a network, is omitted.
@@ -62,8 +63,15 @@ int file_open_for(struct readers readers, int directory, const char *name);
 
 /*
  * fstatat() that follows links. 1: *status is set; 0: nothing exists there; or a transient failure.
+ * Links are followed as by file_open() with O_PATH.
  */
 int file_status(int directory, const char *path, struct stat *status, struct error *error);
+
+/*
+ * The same in one request, but every link is followed: for a path in a directory of root's own, or
+ * one that was examined before.
+ */
+int file_status_plain(int directory, const char *path, struct stat *status, struct error *error);
 
 /* Can the directory be listed, and searched? Else errno says why. */
 bool file_can_list(const char *path);

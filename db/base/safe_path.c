@@ -113,6 +113,7 @@ char *safe_real_path(const char *path, int *directory)
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 
 	walk.rule = RULE_LOOK;
+	walk.named = directory != NULL;
 	if (walk_path(&walk, path, NULL, NULL) < 0)
 		return NULL;
 	errno = EACCES;

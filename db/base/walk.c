@@ -205,6 +205,15 @@ static bool has_magic_links(const struct walk *walk)
 	       status.f_type == PROC_SUPER_MAGIC;
 }
 
+static bool is_of_this_process(const struct walk *walk)
+{
+	char link[sizeof("/proc/self") + 3 * sizeof(pid_t)] = "/proc/";
+	ssize_t len = readlink("/proc/self", link + 6, sizeof(link) - 7);
+
+	return len > 0 && strncmp(walk->done, link, 6 + (size_t)len) == 0 &&
+	       strchr("/", walk->done[6 + len]);
+}
+
 /* Follow a link; @link: the status of @fd, which is O_PATH. */
 static int follow(struct walk *walk, int fd, const struct stat *link, const char *name,
                   struct error *error)
@@ -217,7 +226,8 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 
 	if (code < 0)
 		return code;
-	walk->refused = walk->rule != RULE_LOOK || walk->in_sysroot;
+	walk->refused = walk->rule != RULE_LOOK || walk->in_sysroot ||
+	                (is_magic && !(walk->named && !walk->leader) && !is_of_this_process(walk));
 	if (!is_magic && !judge_link(walk, link))
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s is a symbolic link that others may have made: it is not "
@@ -225,9 +235,10 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 		                 walk->done, name);
 	/*
 	 * A magic link, such as /proc/PID/root, leads out of a sysroot, and past directories that
-	 * may deny access; its target may have no path in this mount namespace.
+	 * may deny access; its target may have no path in this mount namespace, and lie on a file
+	 * system of another user that never answers.
 	 */
-	errno = ELOOP; /* for callers that pass no @error */
+	errno = walk->in_sysroot ? ELOOP : EACCES; /* for callers that pass no @error */
 	if (is_magic && walk->refused)
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s leads past the directories above it: it is not followed; "

@@ -22,6 +22,7 @@ struct walk {
 	uid_t other;        /* RULE_BELIEVE: another permitted owner */
 	bool keep_last;     /* fail if the last component is a link */
 	bool in_sysroot;    /* the anchor is one */
+	bool named;         /* RULE_LOOK: by the caller, so that magic links are followed */
 	bool lasting;       /* RULE_BELIEVE: in sticky directories nothing is believed */
 	int anchor;         /* "/", or the sysroot */
 	int fd;             /* the file reached so far; O_PATH */

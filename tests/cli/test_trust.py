@@ -659,17 +659,20 @@ class Looking(TrustTest):
         add_distribution(self.site, "plain", text=text.format("plain"))
         for name, target in (("a", self.secret), ("b", f"{self.mine}/open"), ("c", "/etc/shadow"), ("d", f"{self.top}/theirs"),
                              ("e", f"{self.top}/everybodys"), ("f", "/proc/self/environ"), ("g", f"{self.top}/pipe"),
-                             ("h", f"/proc/{os.getpid()}/fd/{self.held}"), ("i", f"{self.top}/denied")):
+                             ("h", f"/proc/{os.getpid()}/fd/{self.held}"), ("i", f"{self.top}/denied"),
+                             ("j", f"/proc/{os.getpid()}/root{self.top}/behind")):  # of his own mount namespace, perhaps
             info = add_distribution(self.site, name)
             os.unlink(f"{info}/entry_points.txt")
             os.symlink(target, f"{info}/entry_points.txt")
         os.symlink(f"{self.mine}/site-packages/outer-1.0.dist-info", f"{self.site}/outer-1.0.dist-info")
         os.symlink(self.mine, f"{self.prefix}/lib/python3.12")
         os.symlink("site-packages", f"{os.path.dirname(self.site)}/dist-packages")
+        os.symlink(f"/proc/{os.getpid()}/root{self.site}", f"{self.prefix}/lib/python3.13")
         self.other.own(self.prefix)
-        write(f"{self.top}/theirs", text.format("theirs"))
-        os.chmod(f"{self.top}/theirs", 0o600)
-        os.chown(f"{self.top}/theirs", self.other.uid, self.other.gid)
+        for name in ("theirs", "behind"):
+            write(f"{self.top}/{name}", text.format(name))
+            os.chmod(f"{self.top}/{name}", 0o600)
+            os.chown(f"{self.top}/{name}", self.other.uid, self.other.gid)
         write(f"{self.top}/everybodys", text.format("everybodys"))
         write(f"{self.top}/denied", text.format("denied"))  # to his group
         os.chown(f"{self.top}/denied", 0, self.other.gid)
@@ -687,12 +690,13 @@ class Looking(TrustTest):
                 reply = subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open", *without, "-y",
                                         "-o", trace, PROGRAM, *verb], env=self.environment(ASAN_OPTIONS=NO_LEAKS), capture_output=True, check=False, text=True)
                 with open(trace, encoding="utf-8") as lines:
-                    opened = [line for line in lines if re.search(rf"= \d+<({self.mine}|/etc/shadow|/proc/\d+/environ|{self.top}/pipe|{self.top}/denied)", line)
+                    opened = [line for line in lines if re.search(rf"= \d+<({self.mine}|/etc/shadow|/proc/\d+/environ|{self.top}/(pipe|denied|behind))", line)
                               and "O_PATH" not in line and '"/proc/self/environ"' not in line]  # a sanitizer's
                 self.assertEqual(opened, [], (verb, without))
                 if verb[0] == "list":
                     self.assertEqual({line.split("\t")[2] for line in reply.stdout.splitlines()},
                                      {"is:plain", "is:theirs", "is:everybodys"}, without)
+        self.assertIn("\tabsent", self.run_program("status", "--path", f"{self.prefix}/lib/python3.13").out)
 
     def test_a_link_to_a_private_database(self):
         """Root's own, which is as true of his prefix as of root's, but not his to show."""

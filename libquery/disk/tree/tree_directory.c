@@ -31,6 +31,7 @@
 
 struct directory {
 	struct tree tree; /* must be first */
+	bool is_own;      /* only this user, or root, can put links there, as far as modes show */
 	int child;        /* the last child read for publishing, or -1 */
 	char child_name[NAME_MAX + 1];
 	const struct distribution_record *expected;
@@ -232,7 +233,10 @@ static int status_of(struct tree *tree, struct slice child, const char *file, st
 
 	if (!file[0]) /* what is read after its stamp is as new as that */
 		forget_child(directory);
-	return name_of(name, child, file) ? file_status(tree->fd, name, status, error) : 0;
+	if (!name_of(name, child, file))
+		return 0;
+	return directory->is_own ? file_status_plain(tree->fd, name, status, error)
+	                         : file_status(tree->fd, name, status, error);
 }
 
 /* --- opening --- */
@@ -257,12 +261,15 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 	        .close = close_directory,
 	};
 	struct directory *directory = calloc(1, sizeof(*directory));
+	struct stat status;
 
 	if (!directory) {
 		close(fd);
 		return error_nomem(error);
 	}
 	directory->child = -1;
+	directory->is_own = geteuid() != 0 || (fstat(fd, &status) == 0 && status.st_uid == 0 &&
+	                                       !(status.st_mode & (S_IWGRP | S_IWOTH)));
 	directory->tree = (struct tree){
 	        .operations = &operations,
 	        .kind = ROOT_DIRECTORY,
