@@ -132,7 +132,8 @@ static void add_site(struct search *search, char *given)
 	if (search->follows_pth)
 		real = format(search, "%s%s", search->sysroot, path);
 	if (real)
-		search_failed(search, pth_walk(real, path, add_pth_path, search, search->error));
+		search_failed(search, pth_walk(real, path, READERS_NONE, add_pth_path, search,
+		                               search->error));
 }
 
 /* Call @each for every item of a colon-separated list, including empty ones. */

@@ -51,6 +51,9 @@ struct safe_way {
 int safe_path_look(const char *path, const char *beside, const char *sysroot, struct safe_way *out,
                    struct error *error);
 
+/* Who can read the file at @path, existing, as read permissions; the rest as above. */
+mode_t safe_readable(const char *path, const char *beside, const char *sysroot);
+
 /*
  * open() for reading files of other users: if links of a user other than root were followed, the
  * file must belong to that user or be readable by everyone; else EACCES. Devices are never opened,

@@ -7,6 +7,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 
 bool collect_goes_on(struct collect *collect)
@@ -62,6 +63,12 @@ bool collect_text(struct collect *collect, const char *path, size_t limit, char 
 		return false;
 	out->ptr = *text;
 	return true;
+}
+
+bool collect_is_readable(const struct collect *collect, const char *path, mode_t needed)
+{
+	return !needed || (safe_readable(path, collect->readers.beside, collect->options->sysroot) &
+	                   needed) == needed;
 }
 
 void site_complain(const struct site *site, const char *rule, int64_t distribution,

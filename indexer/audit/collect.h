@@ -69,6 +69,9 @@ char *collect_path(struct collect *collect, const char *format, ...)
 /* Does the file exist? Follows links. */
 bool collect_status(struct collect *collect, const char *path, struct stat *status);
 
+/* Does everybody have these read permissions, also by the directories above it? */
+bool collect_is_readable(const struct collect *collect, const char *path, mode_t needed);
+
 /*
  * Read the first @limit bytes of a regular file that the readers may read: *text is malloc'd, @out
  * spans it. False if there is none.

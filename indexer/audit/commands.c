@@ -41,7 +41,8 @@ static size_t find_place(const struct places *places, const char *path, struct s
 {
 	size_t i = 0;
 
-	if (!collect_status(places->collect, path, status) || !S_ISDIR(status->st_mode))
+	if (!collect_status(places->collect, path, status) || !S_ISDIR(status->st_mode) ||
+	    !collect_is_readable(places->collect, path, places->collect->readers.mode))
 		return SIZE_MAX;
 	while (i < places->count && !safe_same_file(&places->items[i].status, status))
 		i++;

@@ -94,7 +94,8 @@ static void locate(struct collect *collect, struct worksheet_rows *row)
 
 	if (path.ptr && !real && errno_is_failure(errno))
 		error_errno(&collect->error, errno, "%s", path.ptr);
-	if (real && prefix.len > 0 && !is_inside(real, prefix.ptr))
+	if (real && prefix.len > 0 && !is_inside(real, prefix.ptr) &&
+	    collect_is_readable(collect, real, collect->readers.mode))
 		worksheet_put(collect->sheet, "outside",
 		              FACTS(fact(worksheet_number(row, 0)), fact(real)));
 }

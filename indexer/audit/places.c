@@ -110,12 +110,8 @@ static bool is_seen(const struct places *places, const char *place, const struct
 	const struct site *site = places->site;
 	bool is_led = geteuid() == 0 && site->owner != 0 && site->owner != status->st_uid;
 	mode_t needed = places->collect->readers.mode | (is_led ? S_IROTH : 0);
-	struct safe_way way;
 
-	if (needed)
-		safe_path_look(place, places->collect->readers.beside,
-		               places->collect->options->sysroot, &way, NULL);
-	return !needed || (status->st_mode & way.search & needed) == needed;
+	return collect_is_readable(places->collect, place, needed);
 }
 
 /* Search the children of a directory or zip for such names. */
@@ -228,7 +224,8 @@ void places_read(struct site *site, const char *inside)
 	if (collect_status(site->collect, site->path, &status))
 		is_new(&places, &status);
 	if (collect_goes_on(site->collect))
-		pth_walk(site->path, inside, look_at_path, &places, &site->collect->error);
+		pth_walk(site->path, inside, site->collect->readers, look_at_path, &places,
+		         &site->collect->error);
 	if (site->prefix[0] && collect_goes_on(site->collect)) {
 		find_zip(&places);
 		look_at_home(&places);

@@ -176,13 +176,14 @@ static int judge(const struct push *push, const struct database *database, char 
 static int read_rows(const struct database *database, char **out, size_t *rows, struct error *error)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
-	struct safe_way way = {.search = EVERYBODY};
+	const char *own = NULL;
 	int code = reader_open(database->file, geteuid(), &reader, error);
 
 	/* Owners decide by its permissions whether their own database is public. */
-	if (code == 0 && reader_status(reader).owner != geteuid())
-		code = safe_path_look(database->file, NULL, database->sysroot, &way, error);
-	if (code == 0 && (reader_status(reader).mode & way.search & EVERYBODY) != EVERYBODY)
+	if (code == 0 && reader_status(reader).owner == geteuid())
+		own = database->real;
+	if (code == 0 &&
+	    (safe_readable(database->file, own, database->sysroot) & EVERYBODY) != EVERYBODY)
 		code = error_set(error, ERROR_PERMISSION,
 		                 "%s is not pushed: not everybody may read it", database->file);
 	return code < 0 ? code : write_document(out, rows, put_rows, reader, error);

@@ -130,6 +130,34 @@ class Pushing(Fleet):
         return info
 
     @support.needs_root
+    @support.needs_root
+    def test_private_names(self):
+        """Of what only root can read, no fleet learns the name: lines of a .pth file, programs on the PATH, targets of links."""
+        os.chmod(self.top, 0o755)
+        private, public = f"{self.top}/private", f"{self.top}/public"
+        for path in (f"{public}/swordfish/sitecustomize.py", f"{public}/mentioned/sitecustomize.py", f"{private}/bin/alpha-cmd", f"{private}/swordfish.py"):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write(path, "")
+        os.chmod(f"{private}/bin/alpha-cmd", 0o755)
+        os.symlink(f"{private}/swordfish.py", f"{private}/hop")
+        os.symlink(f"{private}/hop", f"{self.site}/linked.py")
+        add_distribution(self.site, "linked", text="[demo]\nlinked = linked:x\n", RECORD="linked.py,,\n")
+        write(f"{self.site}/private.pth", f"{public}/swordfish\n/tmp/swordfish-absent\n")
+        write(f"{self.site}/public.pth", f"{public}/mentioned\n{private}/bin\n")
+        os.chmod(f"{self.site}/private.pth", 0o600)
+        os.chmod(private, 0o700)
+        self.update()
+        self.push(env=self.environment(PATH=f"{private}/bin"))
+        found = repr(SERVER.sql(f"SELECT v.* FROM entrydb.finding v {OF_HOST} '{self.role}'"))
+        self.assertIn(f"{public}/mentioned/sitecustomize.py", found)
+        for name in ("swordfish", f"{private}/bin/alpha-cmd"):
+            self.assertNotIn(name, found)
+        add_distribution(self.site, "beta")
+        self.update()
+        if shutil.which("setfacl"):
+            subprocess.run(["setfacl", "-m", "u:1:---", self.database], check=True)
+            self.assertIn("not everybody may read it", self.push(status=COULD_NOT).err)
+
     def test_database_only_a_group_can_reach(self):
         """A member of it can read root's database there, but does not publish it."""
         self.update()

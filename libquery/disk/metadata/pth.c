@@ -18,6 +18,7 @@
 
 struct walk {
 	const char *directory, *site;
+	struct readers readers;
 	pth_each *each;
 	void *payload;
 	struct error *error;
@@ -86,19 +87,21 @@ static int give_file(struct walk *walk, const char *name)
 {
 	CLEANUP(cleanup_free) char *path = text_format("%s/%s", walk->directory, name);
 	CLEANUP(cleanup_free) char *text = NULL;
+	CLEANUP(cleanup_close) int fd = -1;
 	size_t len = 0;
 	int code;
 
 	if (!path)
 		return error_nomem(walk->error);
-	code = small_file_read(path, PTH_FILE_MAX, &text, &len, walk->error);
+	fd = file_open_for(walk->readers, AT_FDCWD, path);
+	code = small_file_read_fd(fd, path, PTH_FILE_MAX, &text, &len, walk->error);
 	return code > 0 ? pth_read((struct slice){text, len}, false, give_line, walk) : code;
 }
 
-int pth_walk(const char *directory, const char *site, pth_each *each, void *payload,
-             struct error *error)
+int pth_walk(const char *directory, const char *site, struct readers readers, pth_each *each,
+             void *payload, struct error *error)
 {
-	struct walk walk = {directory, site, each, payload, error};
+	struct walk walk = {directory, site, readers, each, payload, error};
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	CLEANUP(path_index_free) struct path_index names = {0};
 	int code = path_index_list(&names, AT_FDCWD, directory, is_pth, &arena, error);

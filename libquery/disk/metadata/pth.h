@@ -8,6 +8,7 @@
 #define LIBQUERY_DISK_METADATA_PTH_H
 
 #include "db/base/error.h"
+#include "db/base/file.h"
 #include "db/base/slice.h"
 
 #define PTH_FILE_MAX ((size_t)1 << 20) /* bytes of a .pth file that are read */
@@ -27,10 +28,11 @@ typedef int pth_each(void *payload, const char *path);
 /*
  * Call @each for the paths in all .pth files of @directory, in site's order: files by name, lines
  * in order. Paths are made absolute, relative to @site (the directory's absolute name on sys.path),
- * and normalized without resolving links, as in os.path.abspath(). Files that are not readable or
- * not regular are skipped. Returns ERROR_IO or ERROR_NOMEM, 0, or the result of @each.
+ * and normalized without resolving links, as in os.path.abspath(). Files that are not regular, or
+ * not readable, also for @readers, are skipped. Returns ERROR_IO or ERROR_NOMEM, 0, or the result
+ * of @each.
  */
-int pth_walk(const char *directory, const char *site, pth_each *each, void *payload,
-             struct error *error);
+int pth_walk(const char *directory, const char *site, struct readers readers, pth_each *each,
+             void *payload, struct error *error);
 
 #endif
