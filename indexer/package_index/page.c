@@ -13,6 +13,7 @@
 #include "db/base/path.h"
 
 #define FILES_MAX ((size_t)4 << 20) /* files on a page */
+#define MARKS_MAX ((size_t)8 << 20) /* in JSON: SQLite takes 24 bytes for each value or more */
 #define SPACE     " \t\r\n\f"
 
 void page_free(struct page *page)
@@ -39,8 +40,13 @@ static int read_json(struct worksheet *sheet, const char *view, struct slice bod
 {
 	struct worksheet_rows *rows;
 	bool failed = false, is_page = false;
+	size_t marks = 0;
 	int code;
 
+	for (size_t i = 0; i < body.len; i++)
+		marks += strchr("[{:,", body.ptr[i]) != NULL;
+	if (marks > MARKS_MAX)
+		return error_set(error, ERROR_LIMIT, "more than %zu values on a page", MARKS_MAX);
 	worksheet_put(sheet, "page", FACTS(fact(1), fact(body)));
 	for (rows = worksheet_walk(sheet, "sound", NULL); worksheet_next(rows);)
 		is_page = true;
