@@ -16,6 +16,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/file.h"
+#include "db/base/name_map.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
@@ -28,7 +29,7 @@
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
 
-#define ROOT_PAGE_MAX ((size_t)128 << 20)  /* bytes of the list of all projects */
+#define ROOT_PAGE_MAX ((size_t)64 << 20)   /* bytes of the list of all projects */
 #define NAMES_FILE    ((size_t)16 << 20)   /* bytes of --requirements */
 #define PYTHON        "3.12"               /* without --python */
 #define RUN_MAX       86400                /* seconds; an older run is not resumed */
@@ -110,6 +111,31 @@ static int want_file(struct catalogue *all, const char *path, struct error *erro
 	return code;
 }
 
+/*
+ * A recorded project may be listed no more: its page is requested, too, and if there is none, its
+ * rows are dropped.
+ */
+static int want_recorded(struct catalogue *all, struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record root = {0};
+	CLEANUP(name_map_free) struct name_map names = {0};
+	bool failed = false;
+	int code = all->known_root ? reader_root_of(all->reader, all->known_root, &root, error) : 0;
+
+	if (code > 0)
+		code = reader_distributions(all->reader, &root, false, error);
+	for (size_t i = 0; i < all->count; i++)
+		name_map_set(&names, all->wanted[i].normalized_name, 0, &failed);
+	for (size_t i = 0; code == 0 && i < root.distribution_count; i++) {
+		struct slice name = root.distributions[i].normalized_name;
+
+		if (name_map_get(&names, name) == NAME_MAP_NONE && text_is_plain(name, "-_."))
+			code = want(all, name, (struct slice){0}, true, error);
+		name_map_set(&names, name, 0, &failed);
+	}
+	return failed ? error_nomem(error) : code;
+}
+
 static int take_projects(void *payload, const struct transfer_answer *answer, struct error *error)
 {
 	CLEANUP(page_free) struct page page = {0};
@@ -122,7 +148,7 @@ static int take_projects(void *payload, const struct transfer_answer *answer, st
 	for (size_t i = 0; code == 0 && i < page.count; i++)
 		if (text_is_plain(page.files[i].name, "-_."))
 			code = want(all, page.files[i].name, (struct slice){0}, true, error);
-	return code;
+	return code < 0 ? code : want_recorded(all, error);
 }
 
 /* Collect the projects of the arguments from @first on and of --requirements; request those of

@@ -3,11 +3,12 @@
  *
  * The source column of a project's rows records their origin:
  *
- *     RUN PYTHON newest|all [SPECIFIERS]     1764085617 3.12 newest >=2
- *     ETAG                                   "ab12"
+ *     RUN SHA256 PYTHON newest|all [SPECIFIERS]     1764085617 - 3.12 newest >=2
+ *     ETAG                                          "ab12"
  *
- * So the next run fetches only changed pages, a killed run is resumed, and a wheel, which never
- * changes under its name, is read once.
+ * So the next run fetches only changed pages, a killed run is resumed, and a wheel is read once,
+ * unless the page gives another hash ('-' for none). The rows of a project without a page, or
+ * without a suitable file, are dropped.
  */
 #include "indexer/package_index/projects.h"
 
@@ -16,6 +17,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/name_map.h"
+#include "db/base/sha256.h"
 #include "db/base/text.h"
 #include "indexer/archive/sdist.h"
 #include "indexer/package_index/wheel.h"
@@ -37,6 +39,7 @@ struct job {
 	char *made_for;           /* the choice and its specifiers; malloc'd */
 	struct name_map names;    /* of the page's files: their indexes */
 	bool is_over;             /* it was read, or failed */
+	bool is_gone;             /* it has no page or no suitable file any more */
 	bool has_etag;            /* the page's ETag is known from an earlier run */
 	bool is_unsure;           /* a file must be fetched again even if the page is unchanged */
 	struct root_record known; /* rows in the database */
@@ -113,6 +116,7 @@ static int fail_job(struct job *job, int code, const char *why)
 	const struct distribution_record row = {.name = job->wanted.name, .error = slice_of(why)};
 	bool is_empty = code == ERROR_NOTFOUND && job->wanted.is_listed;
 
+	job->is_gone = code == ERROR_NOTFOUND;
 	job->all->empty += is_empty;
 	if (!is_empty)
 		complain(job->all, row.name, row.error);
@@ -147,32 +151,55 @@ static const char *known_etag(const struct job *job, bool *is_of_run)
 	long long run = 0;
 	int length = 0;
 
-	if (!source || sscanf(source, "%lld %n", &run, &length) != 1 ||
+	if (!source || sscanf(source, "%lld %*s %n", &run, &length) != 1 ||
 	    strncmp(source + length, job->made_for, made_for) != 0)
 		return NULL;
 	*is_of_run = run == job->all->run;
 	return source + length + made_for;
 }
 
+/* As in the source column. */
+static struct slice hash_of(const struct item *item)
+{
+	return item->file->sha256.len == SHA256_HEX_SIZE ? item->file->sha256 : SLICE("-");
+}
+
+static bool has_hash(const struct distribution_record *row, struct slice hash)
+{
+	struct slice source = row->source;
+
+	slice_take(&source, ' ');
+	return slice_equal(slice_take(&source, ' '), hash);
+}
+
+/* The text of the source column; without the choice, the page is read again in any case. */
+static struct slice source_of(struct job *job, const struct item *item, bool *failed)
+{
+	struct slice hash = hash_of(item);
+	CLEANUP(cleanup_free) char *text = NULL;
+
+	text = text_format("%lld %.*s %s%s", (long long)job->all->run, (int)hash.len, hash.ptr,
+	                   job->is_unsure ? "" : job->made_for, job->etag.ptr);
+	*failed |= !text;
+	return arena_copy(&job->shared.arena, slice_of(text), failed);
+}
+
 /* Replace the rows of the project by those of its items. */
 static int store(struct job *job, struct writer *writer, struct error *error)
 {
 	struct root_record *root = &job->all->root;
-	CLEANUP(cleanup_free)
-	char *text =
-	        text_format("%lld %s%s", (long long)job->all->run, job->made_for, job->etag.ptr);
-	struct slice source = job->is_unsure ? (struct slice){0} : slice_of(text);
-	int code =
-	        text ? find_known(job, writer_reader(writer), root->id, error) : error_nomem(error);
+	bool failed = false;
+	int code = find_known(job, writer_reader(writer), root->id, error);
 
 	for (size_t i = 0; code == 0 && i < job->known.distribution_count; i++) {
 		struct distribution_record *row = &job->known.distributions[i];
 		const struct item *item = item_of(job, row->directory);
 
-		row->source = source;
 		row->settled = true;
 		if (item && item->is_known) {
-			code = writer_anchor_distribution(writer, row, error);
+			row->source = source_of(job, item, &failed);
+			code = failed ? error_nomem(error)
+			              : writer_anchor_distribution(writer, row, error);
 			continue;
 		}
 		root->distribution_count--;
@@ -184,11 +211,12 @@ static int store(struct job *job, struct writer *writer, struct error *error)
 
 		if (job->items[i].is_known)
 			continue;
-		row->source = source;
+		row->source = source_of(job, &job->items[i], &failed);
 		row->settled = true;
 		row->position = (uint32_t)++root->distribution_count;
 		root->broken += !slice_is_null(row->error);
-		code = writer_put_distribution(writer, root, row, error);
+		code = failed ? error_nomem(error)
+		              : writer_put_distribution(writer, root, row, error);
 	}
 	return code;
 }
@@ -198,7 +226,7 @@ int projects_store(struct catalogue *all, struct writer *writer, struct error *e
 	int code = 0;
 
 	for (struct job *job = all->jobs; code == 0 && job; job = job->next)
-		if (job->is_over && job->items)
+		if (job->is_over && (job->items || job->is_gone))
 			code = store(job, writer, error);
 	return code;
 }
@@ -227,6 +255,7 @@ static int finish_job(struct job *job)
 static int item_done(struct item *item)
 {
 	arena_free(&item->arena);
+	item->job->all->totals.decoded += item->kept;
 	item->job->is_unsure |= item->is_unsure;
 	return --item->job->left > 0 ? 0 : finish_job(item->job);
 }
@@ -280,7 +309,7 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 		const struct distribution_record *row = &job->known.distributions[i];
 		struct item *item = item_of(job, row->directory);
 
-		if (item && slice_is_null(row->error))
+		if (item && slice_is_null(row->error) && has_hash(row, hash_of(item)))
 			item->is_known = true;
 	}
 	for (size_t i = 0; i < job->page.count; i++)

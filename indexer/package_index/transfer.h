@@ -52,7 +52,7 @@ struct transfers;
 /* What all transfers took so far, repeated ones included. */
 struct transfer_totals {
 	size_t requests;
-	uint64_t received, decoded; /* bytes of bodies: on the network, and without compression */
+	uint64_t received, decoded; /* bytes: on the network, and without compression */
 };
 
 /* The module's interface, exported as entrydb_transfer_module. Not thread-safe. */

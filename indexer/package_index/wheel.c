@@ -152,10 +152,12 @@ static int read_installed(struct item *item, struct slice points, struct distrib
 	files[1].path = path_join_in(&item->arena, item->info, SLICE("entry_points.txt"), &failed);
 	code = failed ? error_nomem(error) : tree_open_memory(files, 2, &installed, error);
 	*out = (struct distribution_record){.directory = item->info};
-	return code < 0 ? code
-	                : distribution_read(installed, &item->items->arena,
-	                                    DISTRIBUTION_HEADERS | DISTRIBUTION_HAS_METADATA, out,
-	                                    error);
+	if (code == 0)
+		code = distribution_read(installed, &item->items->arena,
+		                         DISTRIBUTION_HEADERS | DISTRIBUTION_HAS_METADATA, out,
+		                         error);
+	item->kept = item->metadata.len + (installed ? installed->kept : 0);
+	return code;
 }
 
 /* All parts are read as @row: compare them with the index. */

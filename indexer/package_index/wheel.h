@@ -39,6 +39,7 @@ struct item {
 	} pieces[WHEEL_PIECES];
 	size_t piece_count;
 	uint64_t missing_at, missing_size; /* what to fetch next */
+	uint64_t kept;                     /* bytes of its row: a wheel is compressed */
 	struct slice info;                 /* X.dist-info; null until the directory is read */
 	struct slice metadata;             /* METADATA; null until it is read */
 	struct arena arena;                /* of the parts */

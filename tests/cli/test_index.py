@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -376,6 +377,41 @@ class Reading(IndexTest):
             self.assertIn(unchanged, self.add("p7<2").err)
             self.assertEqual([row[1] for row in self.rows() if row[0] == "p7"], ["1.0"])
         self.assertIn("0 unchanged", self.add("p7").err)
+        self.index.add("p8", points="[demo]\nuploaded = again\n")  # an index that permits it gives another hash
+        self.index.requests.clear()
+        self.add("--all")
+        self.assertEqual(len(self.index.asked("/files/")), 1)
+        self.assertIn(("p8", "1.0", "demo", "uploaded", "again"), self.rows())
+
+    def test_projects_that_are_gone(self):
+        """Their rows are dropped: what an index has removed, perhaps as malicious, is not found any more."""
+        names = ["deleted", "good", "later", "unlisted", "yanked"]
+        for select in (["--all"], names):
+            self.forget()
+            self.index.lies.clear()
+            for name in names:
+                self.index.add(name)
+            self.add(*select)
+            self.assertEqual([row[0] for row in self.rows()], names)
+            self.index.lies["simple/deleted/"] = lambda handler: handler.answer(404, b"") or True
+            self.index.add("later", fields={"requires-python": ">=99"})
+            self.index.add("yanked", fields={"yanked": True})
+            del self.index.files["unlisted-1.0-py3-none-any.whl"]
+            reply = self.add(*select, status=DONE if select == ["--all"] else COULD_NOT)
+            self.assertEqual([row[0] for row in self.rows()], ["good"], reply.err)
+            self.assertIn("; 1 distributions in all", reply.err)
+            self.index.lies["simple/good/"] = lambda handler: handler.answer(403, b"") or True
+            self.add("good", status=COULD_NOT)
+            self.assertEqual([row[0] for row in self.rows()], ["good"])
+
+    @unittest.skipUnless(LONG, "writes a gigabyte")
+    def test_memory(self):
+        """A wheel of 17 kB has 16 MB of entry points: they are not kept until the next publication is due."""
+        for number in range(40):
+            self.index.add(f"p{number}", points=f"[g]\na = {'b' * 16000000}\n")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.add("--all")
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, max(before + 1, 300 << 10))
 
     def test_projects_without_files(self):
         """An index lists many of them: with --all they are counted; named, they are failures."""
@@ -661,6 +697,11 @@ class Lies(IndexTest):
                 (lambda h: h.answer(200, b"\x89PNG", Content_Type="image/png"), "no page of an index"),
                 (lambda h: h.answer(200, b"<script>" * 9999, Content_Type="text/html"), "no file of it"),
                 (lambda h: h.answer(200, bomb, Content_Type=JSON, Content_Encoding="gzip"), "larger than the limit"),
+                # libcurl would undo each, without a time limit as long as the innermost gives nothing
+                (lambda h: h.answer(200, gzip.compress(gzip.compress(b" ")), Content_Type=JSON, Content_Encoding="gzip, gzip"), "larger than the limit"),
+                (lambda h: h.answer(200, b"0\r\n\r\n", Transfer_Encoding="gzip, Chunked", Content_Encoding="gzip"), "larger than the limit"),
+                (lambda h: h.answer(200, b"0\r\n\r\n", Content_Type=JSON, Transfer_Encoding="Chunked", Content_Encoding="identity"), "no page of an index"),
+                (lambda h: h.answer(200, gzip.compress(b"{,," + b"," * (9 << 20)), Content_Type=JSON, Content_Encoding="gzip"), "values on a page"),
                 (endless, "larger than the limit"),
                 (trailers, "larger than the limit"),
                 (lambda h: h.answer(404, b""), "no such page"),
