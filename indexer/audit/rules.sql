@@ -363,9 +363,9 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '
  WHERE d.is_info AND d.installer IS NULL AND NOT s.managed
    AND d.id NOT IN (SELECT distribution FROM complaint WHERE rule = 'unread' AND distribution IS NOT NULL);
 
--- The login and the query of a URL may give access: neither is shown.
+-- The login, the query and the fragment of a URL may give access: they are not shown.
 CREATE VIEW "installed-from-url" AS
-  WITH plain AS (SELECT *, substr(url, 1, instr(url || '?', '?') - 1) AS shown FROM distribution),
+  WITH plain AS (SELECT *, substr(url, 1, instr(replace(url, '#', '?') || '?', '?') - 1) AS shown FROM distribution),
        parts AS (SELECT *, iif(instr(shown, '://'), instr(shown, '://') + 2, 0) AS scheme FROM plain),
        d AS (SELECT *, substr(shown, scheme + 1, instr(substr(shown, scheme + 1) || '/', '/') - 1) AS server FROM parts)
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direct_url.json' AS file,

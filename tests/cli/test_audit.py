@@ -369,7 +369,7 @@ class Rules(Site):
             self.assertIn("where direct_url.json does not tell", self.audit().objects[0]["message"])
         for url, shown in (("https://ann:s3cret@example.org/a@b?c=@d", "https://example.org/a@b"), ("git+ssh://t0k3n@host", "git+ssh://host"),
                            ("https://ann:p@ss@host:8080/x", "https://host:8080/x"), ("https://host?k=@x", "https://host"),
-                           ("file:///home/a@b", "file:///home/a@b"), ("nothing", "nothing"), ("https://@", "https://")):
+                           ("file:///home/a@b", "file:///home/a@b"), ("nothing", "nothing"), ("https://host/x#t0k3n", "https://host/x"), ("https://@", "https://")):
             write(f"{self.site}/fork-1.0.dist-info/direct_url.json", json.dumps({"url": url, "archive_info": {}}))
             self.assertRegex(self.audit().objects[0]["message"], f"from {re.escape(shown)}($|[ ,;])")
 
