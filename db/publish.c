@@ -135,17 +135,18 @@ static int open_lock(struct publication *publication, struct error *error)
 	return 0;
 }
 
-static int pause_for_lock(const struct publication_wait *wait, const char *path, int waited,
+static int pause_for_lock(const struct publication_wait *wait, const char *path, int *waited,
                           struct error *error)
 {
 	struct timespec pause = {.tv_nsec = LOCK_RETRY * 1000000L};
 
-	if (waited >= wait->timeout)
+	if (*waited >= wait->timeout)
 		return error_set(error, ERROR_BUSY,
 		                 "%s: another writer has held the lock for %d ms; try again "
 		                 "when it has finished",
 		                 path, wait->timeout);
 	nanosleep(&pause, NULL);
+	*waited += LOCK_RETRY;
 	if (wait->stopped && wait->stopped())
 		return error_set(error, ERROR_BUSY,
 		                 "%s: interrupted while another writer held the lock", path);
@@ -153,13 +154,13 @@ static int pause_for_lock(const struct publication_wait *wait, const char *path,
 }
 
 /* Returns 1 if another waiting writer will do the work. */
-static int wait_for_lock(int fd, const struct publication_wait *wait, const char *path,
+static int wait_for_lock(int fd, const struct publication_wait *wait, const char *path, int *waited,
                          struct error *error)
 {
 	struct flock end_of_turn = byte_of(wait->work, F_UNLCK);
 	enum turn turn = TURN_NONE;
 
-	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += LOCK_RETRY) {
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		int code;
 
 		if (errno != EWOULDBLOCK && errno != EINTR)
@@ -182,15 +183,18 @@ static int take_lock(struct publication *publication, const struct publication_w
                      struct error *error)
 {
 	struct sibling lock = sibling(publication, ".lock");
-	int code;
+	const char *path = publication->path;
+	int waited = 0, code = open_lock(publication, error);
 
-	do {
-		cleanup_close(&publication->lock_fd);
-		publication->lock_fd = -1;
-		code = open_lock(publication, error);
+	while (code == 0) {
+		code = wait_for_lock(publication->lock_fd, wait, path, &waited, error);
+		if (code != 0 || is_named(publication, lock.name, publication->lock_fd))
+			break;
+		close(take_fd(&publication->lock_fd));
+		code = pause_for_lock(wait, path, &waited, error);
 		if (code == 0)
-			code = wait_for_lock(publication->lock_fd, wait, publication->path, error);
-	} while (code == 0 && !is_named(publication, lock.name, publication->lock_fd));
+			code = open_lock(publication, error);
+	}
 	if (code != 0 && publication->lock_fd >= 0)
 		close(take_fd(&publication->lock_fd)); /* NAME.new is another writer's */
 	return code;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -286,6 +287,32 @@ static void test_stopped(void **state)
 	assert_non_null(strstr(error_text(&f->error), "interrupted"));
 }
 
+static int held_lock;
+
+/* Replace the lock file by another one, which is locked, and then let go of the former. */
+static bool replace_lock(void)
+{
+	int former = held_lock;
+
+	unlink(PATH ".lock");
+	held_lock = open(PATH ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	flock(held_lock, LOCK_EX);
+	close(former);
+	return false;
+}
+
+static void test_lock_replaced_again_and_again(void **state)
+{
+	struct fixture *f = *state;
+	struct publication_wait wait = {.timeout = 100, .stopped = replace_lock};
+
+	publish(f, "one", 0644);
+	held_lock = open(PATH ".lock", O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(held_lock, LOCK_EX), 0);
+	assert_int_equal(publication_begin(&f->second, PATH, &wait, &f->error), ERROR_BUSY);
+	close(held_lock);
+}
+
 /* On file systems where the first lock covers all bytes, it is not taken for a waiting writer. */
 static void test_lock_on_all_bytes(void **state)
 {
@@ -371,5 +398,6 @@ RUN_TESTS(TEST(test_publish), TEST(test_not_published), TEST(test_leftovers),
           TEST(test_link_in_place_of_the_new_file), TEST(test_copy), TEST(test_set_aside),
           TEST(test_lock), TEST(test_same_work_waits_once),
           TEST(test_queue_is_free_when_work_begins), TEST(test_work_without_a_number),
-          TEST(test_stopped), TEST(test_lock_on_all_bytes), TEST(test_killed),
-          TEST(test_impossible_places), TEST(test_current_directory))
+          TEST(test_stopped), TEST(test_lock_replaced_again_and_again),
+          TEST(test_lock_on_all_bytes), TEST(test_killed), TEST(test_impossible_places),
+          TEST(test_current_directory))
