@@ -229,20 +229,6 @@ static int list_layers(struct entrydb *db, struct error *error)
 /* --- reading the files --- */
 
 /*
- * Does $HOME belong to another user, as after sudo or su? Then the file is not the caller's. The
- * first directory on the way that is not trusted decides: others cannot have put it there.
- */
-static bool is_of_another(const char *path)
-{
-	struct stat status;
-
-	if (safe_believe(path, NULL, TRUST_NO_OTHER, &status, NULL) == 0)
-		return false;
-	return (S_ISDIR(status.st_mode) && !trust_owner(status.st_uid, TRUST_NO_OTHER)) ||
-	       (file_status(AT_FDCWD, path, &status, NULL) <= 0 && errno == EACCES);
-}
-
-/*
  * Read a layer. After a transient failure the previous rules, if any, stay; a missing file means no
  * rules. An unreadable file of an environment blocks only that environment.
  */
@@ -269,7 +255,7 @@ static int read_layer(struct policy_layer *layer, struct error *error)
 		          layer->path, error_text(&why));
 	/* Nothing is loaded from there: it cannot be entered, or the process is privileged. */
 	if ((code == ERROR_PERMISSION && is_out_of_reach) ||
-	    (code < 0 && layer->is_users && is_of_another(layer->path)))
+	    (code < 0 && layer->is_users && safe_is_of_another(layer->path)))
 		code = 0;
 	if (error_is_failure(code) && layer->known) {
 		policy_rules_free(&rules);

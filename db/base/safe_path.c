@@ -198,6 +198,16 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 	return code;
 }
 
+bool safe_is_of_another(const char *path)
+{
+	struct stat status;
+
+	if (safe_believe(path, NULL, TRUST_NO_OTHER, &status, NULL) == 0)
+		return false;
+	return (S_ISDIR(status.st_mode) && !trust_owner(status.st_uid, TRUST_NO_OTHER)) ||
+	       (stat(path, &status) != 0 && errno == EACCES);
+}
+
 int safe_believe_named(const char *path, struct stat *status, struct error *error)
 {
 	struct error own = {0};

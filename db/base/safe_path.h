@@ -85,8 +85,15 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
                  struct error *error);
 
 /*
- * The same for a file that another library opens by its name, and only for root and this user. 1;
- * 0: there is none (safe_believe_place(): can others create it?); or an error.
+ * Is the file another user's, whose $HOME this process was given, as by sudo or su? The first
+ * directory on the way that is not trusted decides, since others cannot have put it there. Also
+ * true below one that this process cannot enter.
+ */
+bool safe_is_of_another(const char *path);
+
+/*
+ * The same as safe_believe() for a file that another library opens by its name, and only for root
+ * and this user. 1; 0: there is none (safe_believe_place(): can others create it?); or an error.
  */
 int safe_believe_named(const char *path, struct stat *status, struct error *error);
 

@@ -14,6 +14,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/safe_path.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
 #include "indexer/audit/collect.h"
@@ -74,7 +75,7 @@ void settings_read_lists(struct collect *collect)
 
 	collect->no_memory |= layout_user_config(LAYOUT_USER_AUDIT, &own) < 0;
 	read_list(collect, "/etc/entrydb/audit.conf");
-	read_list(collect, own);
+	read_list(collect, own && safe_is_of_another(own) ? NULL : own);
 }
 
 /* --- quarantine --- */

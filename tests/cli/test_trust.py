@@ -1225,7 +1225,10 @@ class Loading(TrustTest):
         os.makedirs(os.path.dirname(file))
         for make in (lambda: write(file, "[host]\n* = disable\n"), lambda: os.mkfifo(file), lambda: os.symlink(file, file), lambda: os.mkdir(file)):
             make()
+            os.symlink(file, f"{os.path.dirname(file)}/audit.conf")
             self.other.own(home)
+            reply = self.run_program("audit", self.prefix, env=self.environment(HOME=home, XDG_CONFIG_HOME=""))
+            self.assertNotIn(home, reply.err)
             for flags in (0, 8):  # ENTRYDB_LOAD_GUARDED
                 self.assertEqual(self.load("host", "plugin", begin, flags)[0], 0)
             os.rename(os.path.dirname(file), f"{os.path.dirname(file)}{os.lstat(file).st_ino}")
