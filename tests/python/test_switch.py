@@ -166,6 +166,13 @@ class Verbs(SwitchTest):
             self.assertIn(target, said)
         self.assertFalse([name for name in FILES if os.path.exists(f"{target}/{name}")])
 
+    def test_modules_in_the_current_directory(self):
+        for name in set(sys.stdlib_module_names) - {"importlib", "pkgutil", "types", "warnings"}:  # of Python's runpy
+            write(f"{self.place}/{name}.py", f"print({name!r})\n")
+        for verb in ("on", "status", "off"):
+            said = run("sh", "-c", 'cd "$0" && exec "$@"', self.place, self.environment.python, "-m", "entrydb", verb, check=False).stdout
+            self.assertRegex(said, rf"\A{self.environment.prefix}: (on|off)\b")
+
     def test_wrong_usage(self):
         for wrong in ((), ("on", "--all"), ("off", "x"), ("status", "x", "y"), ("list", "--no-such")):
             with self.subTest(wrong):

@@ -76,4 +76,7 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
+    # `python -m` puts the current directory in front: another user may have modules there.
+    if not getattr(sys.flags, "safe_path", False) and __file__ != f"{sys.path[0]}/entrydb/__main__.py":
+        del sys.path[0]
     sys.exit(main())

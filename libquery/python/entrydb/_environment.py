@@ -129,7 +129,7 @@ class Environment:
 
     def _has_other_sitecustomize(self):
         """Return True if Python would find another sitecustomize.py, in front of ours or behind it."""
-        found = PathFinder.find_spec("sitecustomize", _program.site_path())
+        found = PathFinder.find_spec("sitecustomize")
         if found and os.path.realpath(os.path.dirname(found.origin or "")) != self.path:
             return True
         return _files.exists(self.directory, SITECUSTOMIZE) and not self.has_sitecustomize()

@@ -21,11 +21,6 @@ def rules():
     return "%d.%d" % sys.version_info[:2]
 
 
-def site_path():
-    """Return sys.path without the current directory, which `python -m` puts in front."""
-    return sys.path if getattr(sys.flags, "safe_path", False) else sys.path[1:]
-
-
 def directories_above(path):
     """Return the directories above a path, with links resolved, from "/" on."""
     names = os.path.realpath(path).split("/")
@@ -73,7 +68,7 @@ def run_for_interpreter(arguments):
     if verb in _ASKING and not any(each in _NAMING for each in options):
         if "--python" not in options:
             rest = ["--python", rules(), *rest]
-        rest = [word for entry in site_path() for word in ("--path", entry)] + rest
+        rest = [word for entry in sys.path for word in ("--path", entry)] + rest
     elif verb == "update" and all(each.startswith("-") or before in _WITH_ARGUMENT
                                   for before, each in zip(["", *rest], rest)):
         rest = [*rest, sys.prefix]

@@ -37,8 +37,8 @@ def unless_few():
 
 def show_path_entries():
     """Print the current source of answers for each path entry."""
-    from . import _native, _program
-    database = _native.Database(tuple(_program.site_path()))
+    from . import _native
+    database = _native.Database(tuple(sys.path))
     database.refresh()
     for path, file, state, reason in database.path_entries():
         where = f" ({_files.printable(file)})" if file else ""
