@@ -23,8 +23,9 @@ static bool is_too_large(const struct stat *status)
 	        status->st_blocks * 512 < status->st_size / HOLE_FILLED);
 }
 
-static int digest_of(struct readers readers, const char *path, uint8_t digest[SHA256_SIZE],
-                     struct error *error)
+/* @left: NULL, or bytes that may be hashed, which decrease. */
+static int digest_of(struct readers readers, const char *path, off_t *left,
+                     uint8_t digest[SHA256_SIZE], struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open_for(readers, AT_FDCWD, path);
 	struct stat status;
@@ -35,8 +36,10 @@ static int digest_of(struct readers readers, const char *path, uint8_t digest[SH
 		return error_errno(error, errno, "cannot read %s", path);
 	if (!S_ISREG(status.st_mode)) /* a device may have no end */
 		return error_set(error, ERROR_NOTFOUND, "%s: not a regular file", path);
-	if (is_too_large(&status))
+	if (is_too_large(&status) || (left && status.st_size > *left))
 		return error_set(error, ERROR_LIMIT, "%s: " FILE_HASH_TOO_LARGE, path);
+	if (left)
+		*left -= status.st_size;
 	if (sha256_of_file(fd, interrupted, digest) == 0)
 		return 0;
 	return interrupted() ? error_set(error, ERROR_IO, "interrupted")
@@ -56,7 +59,7 @@ static bool is_digest(struct slice text, const uint8_t digest[SHA256_SIZE])
 	return slice_equal(text, slice_of(base64));
 }
 
-int file_hash_matches(struct readers readers, const char *path, struct slice recorded,
+int file_hash_matches(struct readers readers, const char *path, struct slice recorded, off_t *left,
                       struct error *error)
 {
 	static const struct slice algorithm = {"sha256=", 7};
@@ -65,14 +68,14 @@ int file_hash_matches(struct readers readers, const char *path, struct slice rec
 
 	if (!slice_starts(recorded, algorithm))
 		return error_set(error, ERROR_INVALID, "%s: not a hash by SHA-256", path);
-	code = digest_of(readers, path, found, error);
+	code = digest_of(readers, path, left, found, error);
 	return code < 0 ? code : is_digest(slice_from(recorded, algorithm.len), found);
 }
 
 int file_hash(const char *path, char hex[SHA256_HEX_SIZE + 1], struct error *error)
 {
 	uint8_t found[SHA256_SIZE];
-	int code = digest_of(READERS_NONE, path, found, error);
+	int code = digest_of(READERS_NONE, path, NULL, found, error);
 
 	if (code == 0)
 		sha256_hex(found, hex);

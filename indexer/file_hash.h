@@ -12,15 +12,21 @@
 #include "db/base/slice.h"
 
 /* What ERROR_LIMIT means. */
-#define FILE_HASH_TOO_LARGE "it is too large, or has too large holes, to be compared with its hash"
+#define FILE_HASH_TOO_LARGE                                                                        \
+	"it is too large, has too large holes, or comes after too many large files, to be "        \
+	"compared with its hash"
+
+/* Bytes of all files of a site directory: one file can have many names, or copies without cost. */
+#define FILE_HASH_ALL ((off_t)16 << 30)
 
 /*
  * Does the file at @path have the hash @recorded: "sha256=" and the digest in base64url without
  * padding (PEP 376, PEP 427), or in hexadecimal, as in Debian's packages? 1: yes; 0: no;
  * ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO and the like: it could not be read. ERROR_LIMIT: it is
  * too large. ERROR_INVALID: another kind of hash. @readers: of the result, as for file_open_for().
+ * *left, at first FILE_HASH_ALL, decreases.
  */
-int file_hash_matches(struct readers readers, const char *path, struct slice recorded,
+int file_hash_matches(struct readers readers, const char *path, struct slice recorded, off_t *left,
                       struct error *error);
 
 /* The SHA-256 of the file at @path, in hexadecimal. */

@@ -44,6 +44,7 @@ struct records {
 	struct name_map hashed;         /* path -> number of times it was hashed */
 	struct name_map owned;          /* module -> number of owners */
 	struct arena texts;
+	off_t left; /* bytes that may be hashed */
 	/* of the current distribution: */
 	uint32_t number;
 	bool is_conda; /* installed by conda, which generates its own scripts */
@@ -180,11 +181,11 @@ static bool counts_up_to(struct records *records, struct name_map *times, struct
 	return true;
 }
 
-static void compare(const struct records *records, const char *path, struct slice sha256)
+static void compare(struct records *records, const char *path, struct slice sha256)
 {
 	const char *rule = "unread", *what = NULL;
 	struct error own = {0};
-	int code = file_hash_matches(records->collect->readers, path, sha256, &own);
+	int code = file_hash_matches(records->collect->readers, path, sha256, &records->left, &own);
 
 	if (code == ERROR_LIMIT)
 		what = FILE_HASH_TOO_LARGE;
@@ -370,8 +371,10 @@ void record_catalogued(struct site *site)
 void record_read(struct site *site)
 {
 	CLEANUP(cleanup_records)
-	struct records records = {
-	        .site = site, .collect = site->collect, .failed = &site->collect->no_memory};
+	struct records records = {.site = site,
+	                          .collect = site->collect,
+	                          .failed = &site->collect->no_memory,
+	                          .left = FILE_HASH_ALL};
 
 	add_wanted(&records);
 	for (size_t i = 0; i < site->disk.distribution_count && collect_goes_on(site->collect);

@@ -28,6 +28,7 @@ struct verify {
 	struct linkage *linkage;
 	struct plugin_kinds *kinds;
 	size_t differences, distributions, hashes;
+	off_t left; /* bytes that may be hashed */
 };
 
 static const struct column columns[] = {KEY("database"), KEY("path"), KEY("distribution"),
@@ -157,7 +158,8 @@ static int compare_hash(struct verify *verify, struct slice directory, struct sl
 	char *path = text_format("%s/%.*s", verify->wanted->path, (int)file.len, file.ptr);
 	CLEANUP(cleanup_free) char *what = NULL;
 	struct error own = {0};
-	int code = path ? file_hash_matches(READERS_NONE, path, recorded, &own) : error_nomem(&own);
+	int code = path ? file_hash_matches(READERS_NONE, path, recorded, &verify->left, &own)
+	                : error_nomem(&own);
 
 	if (code < 0 && code != ERROR_NOTFOUND && code != ERROR_PERMISSION &&
 	    code != ERROR_INVALID && code != ERROR_LIMIT)
@@ -178,7 +180,7 @@ static int compare_hash(struct verify *verify, struct slice directory, struct sl
 static int compare_hashes(struct verify *verify, const struct distribution_record *row,
                           struct error *error)
 {
-	struct slice directory = row->directory;
+	struct slice directory = row->directory, last = {0};
 	CLEANUP(cleanup_free)
 	char *file = text_format("%.*s/entry_points.txt", (int)directory.len, directory.ptr);
 	int code = file ? 0 : error_nomem(error);
@@ -188,9 +190,11 @@ static int compare_hashes(struct verify *verify, const struct distribution_recor
 	for (size_t i = 0; code == 0 && i < row->entry_point_count; i++) {
 		const struct target_record *target = row->entry_points[i].target;
 
-		if (target && !slice_is_null(target->object) && !slice_is_null(target->sha256))
+		if (target && !slice_is_null(target->object) && !slice_is_null(target->sha256) &&
+		    !slice_equal(target->object, last))
 			code = compare_hash(verify, directory, target->object, target->sha256,
 			                    error);
+		last = target ? target->object : last;
 	}
 	return code;
 }
@@ -206,6 +210,7 @@ static int verify_root(struct verify *verify, struct reader *reader, struct erro
 	struct carried carried;
 	int code = reader_root(reader, slice_of(verify->wanted->root_path), &rows, error);
 
+	verify->left = FILE_HASH_ALL;
 	if (code == 0)
 		differ(verify, SLICE(""), "not in the database");
 	if (code <= 0)

@@ -7,7 +7,9 @@ import re
 import shutil
 import sqlite3
 import stat
+import subprocess
 import time
+import unittest
 from html.parser import HTMLParser
 
 import package_cache
@@ -176,6 +178,19 @@ class Rules(Site):
         self.assertIn("too large holes", self.audit().objects[0]["message"])
         os.truncate(f"{self.site}/alpha.py", 1 << 20)
         self.assertEqual(self.rules(), ["file-changed"])
+
+    @unittest.skipUnless(support.LONG, "reads 16 GiB")
+    def test_many_names_of_one_file(self):
+        """Neither do its further names."""
+        names = [f"m{number}" for number in range(300)]
+        info = self.install("alpha", "[g]\n" + "".join(f"{name} = {name}:x\n" for name in names))
+        with open(f"{self.site}/alpha.py", "wb") as file:
+            file.truncate(60 << 20)
+        for name in names:
+            os.link(f"{self.site}/alpha.py", f"{self.site}/{name}.py")
+        write(f"{info}/RECORD", "".join(f"{name}.py,sha256=AAAA,1\n" for name in names))
+        reply = subprocess.run([support.PROGRAM, "audit", "--json", self.prefix], env=self.environment(), capture_output=True, text=True, check=False)
+        self.assertEqual([reply.stdout.count(f'"{rule}"') for rule in ("file-changed", "unread")], [273, 27])
 
     def test_module_foreign(self):
         self.install("victim", "[g]\nv = victim:x\n")
