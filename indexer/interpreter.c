@@ -119,6 +119,9 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 	int code;
 
 	*out = NULL;
+	if (layout_is_url(slice_of(own))) /* to Python, a directory in the current one */
+		return error_set(error, ERROR_NOTFOUND,
+		                 "%s is a package index: nothing of it is installed", own);
 	code = interpreter_of(own, out);
 	if (code == 0 && !*out && entrydb_describe_path(db, &path, NULL) == 0)
 		for (size_t i = 0; code == 0 && !*out && i < entrydb_path_count(path); i++)

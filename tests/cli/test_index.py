@@ -819,6 +819,18 @@ class Search(IndexTest):
         self.assertEqual(len(self.rows()), 3)
         self.run_program("verify", "--db", self.catalogue, status=DONE)
 
+    def test_nothing_of_it_is_run(self):
+        """As a path entry, its URL is a directory in the current one, which may be another user's."""
+        place = f"{self.top}/{self.index.url.replace('//', '/')}"
+        os.makedirs(f"{place}/a")
+        support.write(f"{place}/a/__init__.py", "raise SystemExit(111)\n")
+        self.update(self.prefix, "--db", self.catalogue)
+        self.index.add("gamma", points="[demo]\nrun = a:main\n[console_scripts]\nrun = a:main\n")
+        self.add("gamma")
+        for words in (["probe", "demo", "run", "--db", self.catalogue], ["run", "--db", self.catalogue, "run"]):
+            reply = self.run_program(*words, cwd=self.top, status=COULD_NOT)
+            self.assertEqual(reply.err, f"entrydb: {self.index.url} is a package index: nothing of it is installed\n")
+
     def test_audit(self):
         self.index.files["s-1.0.tar.gz"] = b""
         self.add("--all", "--all-versions")
