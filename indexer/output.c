@@ -175,10 +175,10 @@ static size_t fit(struct output *output, size_t room)
  */
 static size_t first_line(const char *text, size_t width)
 {
-	const char *at = text, *end = text + strlen(text), *cut = NULL, *signs = " ./:,-_";
+	const char *at = text, *cut = NULL, *signs = " ./:,-_";
 
-	while (at < end) {
-		const char *begin = at;
+	while (*at) {
+		const char *begin = at, *end = at + strnlen(at, 4); /* of one character */
 		uint32_t c = utf8_next(&at, end);
 		size_t own = terminal_width(slice_between(begin, at));
 
@@ -190,7 +190,7 @@ static size_t first_line(const char *text, size_t width)
 		if (c < 0x80 && strchr(signs, (int)c) && (*at < '0' || *at > '9' || c == ' '))
 			cut = at;
 	}
-	return (size_t)(end - text);
+	return (size_t)(at - text);
 }
 
 /* Write a line of a row and advance @cells past it; false if nothing remains. */

@@ -58,6 +58,12 @@ class Columns(TerminalTest):
         self.assertEqual("".join(line[:lines[0].index("STATE")].rstrip() for line in lines[1:lines.index("")]), self.site)
         self.assertEqual([line[:8] for line in lines if line.isupper() or line.endswith("BY")], ["PATH    ", "DATABASE"])
 
+    def test_folding_takes_linear_time(self):
+        add_distribution(self.site, "wide", text=f"[demo]\nx = {'w' * 8_000_000}\n")
+        used = support.processor_seconds()
+        self.assertGreater(len(self.plain(*self.list_words("demo"))), 100_000)
+        self.assertLess(support.processor_seconds() - used, 10)
+
     def test_very_wide_column_leaves_room_for_the_others(self):
         add_distribution(self.site, "wide", text=f"[demo]\n{'w' * 200} = m:f\n")
         lines = self.plain(*self.list_words("demo"))
