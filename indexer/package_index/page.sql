@@ -13,7 +13,7 @@ SELECT value ->> '$.filename',
        coalesce(value ->> '$."core-metadata".sha256', value ->> '$."dist-info-metadata".sha256'),
        value ->> '$."requires-python"',
        value ->> '$.size',
-       json_type(value, '$.yanked') IN ('true', 'text')
+       coalesce(value ->> '$.yanked', '') NOT IN ('', 0)
 FROM sound, json_each(sound.text, '$.files') AS each
 WHERE each.type = 'object';
 

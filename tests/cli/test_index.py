@@ -250,6 +250,8 @@ class Reading(IndexTest):
         self.index.add("a", "1.10", fields={"requires-python": "~=3.11"})
         self.index.add("a", "2.0", fields=new)
         self.index.add("a", "3.0", fields={"yanked": "broken"})
+        self.index.add("a", "3.1", fields={"yanked": 1})
+        self.index.add("a", "1.8", fields={"yanked": "", **old})
         self.index.add("a", "4.0rc1")
         self.index.add("a", "5.0", tag="cp39-cp39-manylinux_2_17_x86_64")
         self.index.add("a", "6.0", tag="py4-none-any")
@@ -259,8 +261,9 @@ class Reading(IndexTest):
             for python, version in (("3.12", "1.10"), ("3.13", "2.0"), ("3.10", "1.9")):
                 self.add("A", "b", "--python", python)
                 self.assertEqual([row[:2] for row in self.rows()], [("a", version), ("b", "1.0a1")], python)
+        self.index.is_html = False
         self.add("a", "--all-versions")
-        self.assertEqual([row[1] for row in self.rows() if row[0] == "a"], ["1.10", "1.9", "4.0rc1"])
+        self.assertEqual([row[1] for row in self.rows() if row[0] == "a"], ["1.10", "1.8", "1.9", "4.0rc1"])
         for specifiers, version in (("==3.0,>1", None), ("==3.*", None), ("==3.0", "3.0")):
             self.add(f"a{specifiers}", status=DONE if version else COULD_NOT)
             self.assertEqual("3.0" in [row[1] for row in self.rows()], version is not None)
