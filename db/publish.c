@@ -188,10 +188,14 @@ static int take_lock(struct publication *publication, const struct publication_w
 
 	while (code == 0) {
 		code = wait_for_lock(publication->lock_fd, wait, path, &waited, error);
+		errno = 0;
 		if (code != 0 || is_named(publication, lock.name, publication->lock_fd))
 			break;
+		if (errno && errno_is_failure(errno))
+			code = error_errno(error, errno, "cannot lock %s", path);
+		else
+			code = pause_for_lock(wait, path, &waited, error);
 		close(take_fd(&publication->lock_fd));
-		code = pause_for_lock(wait, path, &waited, error);
 		if (code == 0)
 			code = open_lock(publication, error);
 	}
