@@ -488,8 +488,10 @@ umask 022
 record=$prefix/share/entrydb/installed
 program=$prefix/bin/entrydb
 prefix_owner=$(changer_of "$prefix")
-scratch=$(mktemp -d)
 judged=
+# Another user's, as after sudo -E: what is built there could be replaced.
+is_safe_for "$(id -u)" "${TMPDIR:-/tmp}/." || TMPDIR=/tmp
+scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 

@@ -70,18 +70,24 @@ class Install(FreshTest):
         return lure
 
     def check_a_prefix_made_meanwhile(self):
-        """By another user, in /tmp, while root builds: nothing is installed there, nor where a link leads."""
-        for directory in ("tools", "roots"):
+        """By another user, in /tmp, while root builds: nothing is installed there, nor where a link leads; and nothing is
+        built in that user's $TMPDIR."""
+        for directory in ("tools", "roots", "temporary"):
             os.mkdir(self.root.on_disk(f"/srv/{directory}"))
+        os.chown(self.root.on_disk("/srv/temporary"), support.STRANGER, support.STRANGER)
         for made in ("/bin/mkdir /tmp/late", "ln -s /srv/roots /tmp/late"):
             for name, text in (("cmake", 'case $1 in --version) echo "cmake version 3.25" ;; -S) /bin/mkdir "$4" ;; '
                                          '--install) echo /tmp/late/bin/entrydb >"$2/install_manifest.txt" ;; esac'),
-                               ("mkdir", f'{" ".join(NOBODY)} {made}; exec /bin/mkdir "$@"')):
+                               ("mkdir", f'{" ".join(NOBODY)} {made}; exec /bin/mkdir "$@"'),
+                               ("mktemp", 'echo "$TMPDIR" >/srv/roots/place; exec /bin/mktemp "$@"')):
                 support.write(self.root.on_disk(f"/srv/tools/{name}"), f"#!/bin/sh\n{text}\n")
                 os.chmod(self.root.on_disk(f"/srv/tools/{name}"), 0o755)
-            said = self.run_there("env", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", INSTALL, "--prefix", "/tmp/late", status=1)
+            said = self.run_there("env", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", "TMPDIR=/srv/temporary", INSTALL,
+                                  "--prefix", "/tmp/late", status=1)
             self.assertIn("install.sh: /tmp/late belongs to another user, or others may write to it; ", said)
             self.run_there("rm", "-r", "/tmp/late")
+            self.assertEqual(support.read(self.root.on_disk("/srv/roots/place")), "/tmp\n")
+            os.unlink(self.root.on_disk("/srv/roots/place"))
         self.assertEqual(os.listdir(self.root.on_disk("/srv/roots")), [])
 
     def check_uninstallation(self):
