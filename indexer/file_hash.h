@@ -16,7 +16,7 @@
 	"it is too large, has too large holes, or comes after too many large files, to be "        \
 	"compared with its hash"
 
-/* Bytes of all files of a site directory: one file can have many names, or copies without cost. */
+/* Bytes of all files of a site directory: one file can have many names. */
 #define FILE_HASH_ALL ((off_t)16 << 30)
 
 /*

@@ -44,7 +44,7 @@ struct records {
 	struct name_map hashed;         /* path -> number of times it was hashed */
 	struct name_map owned;          /* module -> number of owners */
 	struct arena texts;
-	off_t left; /* bytes that may be hashed */
+	off_t left; /* bytes that may be hashed, or read as RECORD */
 	/* of the current distribution: */
 	uint32_t number;
 	bool is_conda; /* installed by conda, which generates its own scripts */
@@ -325,11 +325,13 @@ static void read_distribution(struct records *records, const struct distribution
 	CLEANUP(cleanup_free) char *record_text = NULL;
 	struct slice installer = read_file(records, "INSTALLER", SMALL_FILE_MAX, &installer_text);
 	struct slice url = read_file(records, "direct_url.json", SMALL_FILE_MAX, &url_text);
-	struct wheel_record record = {
-	        .text = read_file(records, "RECORD", RECORD_FILE_MAX, &record_text)};
+	size_t most =
+	        records->left < (off_t)RECORD_FILE_MAX ? (size_t)records->left : RECORD_FILE_MAX;
+	struct wheel_record record = {.text = read_file(records, "RECORD", most, &record_text)};
 	struct wheel_file file;
 	size_t at = 0;
 
+	records->left -= (off_t)record.text.len;
 	installer.len = installer.ptr ? strcspn(installer.ptr, "\r\n") : 0; /* the first line */
 	worksheet_put(records->collect->sheet, "distribution",
 	              FACTS(fact(records->distribution), fact(records->site->id),

@@ -33,12 +33,15 @@ static void cleanup_resolving(struct resolving *work)
 /* Read RECORD, or its substitute in an archive; neither is not an error. */
 static int find_record(struct resolving *work, size_t entry_points, struct error *error)
 {
-	struct tree_request request = {work->child, "RECORD", RECORD_MAX, false};
+	size_t left = TREE_RECORDS_MAX - work->tree->records;
+	struct tree_request request = {work->child, "RECORD", left < RECORD_MAX ? left : RECORD_MAX,
+	                               false};
 	struct wheel_record *record = &work->site.modules.record;
 	struct error own = {0};
 	int code;
 
 	if (tree_read(work->tree, &request, &work->scratch, &record->text, &own) > 0) {
+		work->tree->records += record->text.len;
 		if (entry_points <= SORT_AFTER)
 			return 0;
 		if (!wheel_record_index(record, &work->sorted))

@@ -27,6 +27,9 @@
  */
 #define TREE_UNPACKED_MAX ((uint64_t)8 << 30)
 
+/* Bytes of all RECORDs read from one tree, which may be links to one file. */
+#define TREE_RECORDS_MAX ((size_t)1 << 30)
+
 struct tree;
 
 /* A request for a file of a distribution. */
@@ -62,6 +65,7 @@ struct tree {
 	int fd;                 /* of the directory or the zip, or -1 */
 	struct readers readers; /* intended readers, as for file_open_for() */
 	size_t kept;            /* bytes of entry points read so far, up to TREE_KEPT_MAX */
+	size_t records;         /* bytes of RECORDs so far, up to TREE_RECORDS_MAX */
 	uint64_t unpacked;      /* bytes of shared objects so far, up to TREE_UNPACKED_MAX */
 	bool withheld;          /* something was read that they may not read: see below */
 };
