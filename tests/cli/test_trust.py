@@ -13,6 +13,7 @@ import pwd
 import re
 import shlex
 import shutil
+import sqlite3
 import stat
 import struct
 import subprocess
@@ -549,6 +550,21 @@ class Publishing(TrustTest):
         info = add_distribution(self.site, name, text=text)
         write(f"{info}/RECORD", f"{os.path.basename(info)}/entry_points.txt,sha256={digest.decode()},{len(text)}\n")
         return info, digest
+
+    def test_a_private_object(self):
+        """Its symbols, build-id and dependencies are not published either; who can read it learns them from the disk."""
+        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n", RECORD="pkg/libplugin.so,,\n")
+        os.makedirs(f"{self.site}/pkg")
+        shutil.copy(next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6"), f"{self.site}/pkg/libplugin.so")
+        for path, mode in ((f"{self.site}/pkg/libplugin.so", 0o600), (f"{self.site}/pkg/libplugin.so", 0o604), (f"{self.site}/pkg", 0o700)):
+            for now, expected in ((mode, []), (0o755, [("native",)])):
+                os.chmod(path, now)
+                self.run_program("update", "--fresh", "exact", self.prefix, status=DONE)
+                self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o644)
+                with contextlib.closing(sqlite3.connect(self.database)) as db:
+                    self.assertEqual(db.execute("SELECT kind FROM entry_points WHERE object IS NOT NULL").fetchall(), expected, (path, now))
+                reply = self.run_program("list", "--json", "--path", self.site, status=DONE)
+                self.assertEqual((reply.objects[0]["kind"], reply.objects[0]["file"]), ("native", info))
 
     def test_a_private_record(self):
         """Its hashes say what is in files that others may not read."""

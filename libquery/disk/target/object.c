@@ -57,6 +57,8 @@ static int open_installed(const struct object_site *site, struct slice path, str
 		return error_set(error, ERROR_NOTFOUND, "no such file");
 	path_join(name, path, SLICE(""));
 	fd = file_open_for(site->readers, site->fd, name);
+	if (fd < 0 && errno == EACCES && site->readers.mode && site->withheld)
+		*site->withheld = true;
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return error_errno(error, errno, "%s", name);
 	if (!S_ISREG(status.st_mode))

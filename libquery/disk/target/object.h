@@ -34,6 +34,7 @@ struct object_site {
 	void *payload;           /* for fetch */
 	uint64_t *examined;      /* bytes so far; NULL: no limit */
 	struct readers readers;  /* of the published result: to them, others are missing */
+	bool *withheld;          /* set if one is; or NULL */
 	struct linkage *linkage; /* NULL: dependencies are not examined */
 	struct slice place;      /* the absolute path of the path entry, without the sysroot */
 };

@@ -294,6 +294,8 @@ int target_records(struct tree *tree, const struct target_context *context,
 		return code;
 	work.site.editable = code > 0;
 	work.site.objects.examined = &work.examined;
+	work.site.objects.readers = tree->readers;
+	work.site.objects.withheld = &tree->withheld;
 	if (!wheel_record_is_null(record)) {
 		/* "x.dist-info/entry_points.txt,sha256=...,123" */
 		struct slice path = path_join_in(arena, distribution->directory,
@@ -307,7 +309,7 @@ int target_records(struct tree *tree, const struct target_context *context,
 	code = failed ? error_nomem(error) : resolve_all(&work, distribution, arena, error);
 	/* Without RECORD, the distribution's files are unknown. */
 	if (code == 0 && !tree->withheld && context->kinds && !slice_is_null(record->text)) {
-		work.site.objects.readers = tree->readers;
+		work.site.objects.withheld = NULL;
 		work.examined = 0;
 		code = find_plugins(&work, context->kinds, distribution, arena, error);
 	}
