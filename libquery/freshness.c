@@ -362,7 +362,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	if (done != 0)
 		return done < 0 ? done : 0;
 	if (code > 0)
-		code = entry->state == ENTRY_UNKNOWN
+		code = entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT
 		               ? file_status(AT_FDCWD, entry->path, &status, error)
 		               : file_status_plain(AT_FDCWD, entry->path, &status, error);
 	/* A file with a trailing slash does not exist, as for any system call. */

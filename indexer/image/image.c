@@ -262,8 +262,8 @@ int image_open(const char *path, const char *platform, struct image *out, struct
 	if (out->fd < 0 || fstat(out->fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 	out->is_directory = S_ISDIR(status.st_mode);
-	if (out->is_directory ? faccessat(out->fd, "oci-layout", F_OK, 0) != 0 ||
-	                                faccessat(out->fd, "index.json", F_OK, 0) != 0
+	if (out->is_directory ? file_status(out->fd, "oci-layout", &status, NULL) <= 0 ||
+	                                file_status(out->fd, "index.json", &status, NULL) <= 0
 	                      : !S_ISREG(status.st_mode) || !looks_like_tarball(out->fd))
 		return 0;
 	code = image_platform(platform, out->platform, error);

@@ -57,8 +57,8 @@ static char *record_of(const char *image)
 	struct stat status = {0};
 	struct stamp stamp;
 
-	if (index && stat(index, &status) != 0)
-		stat(image, &status);
+	if (index && file_status(AT_FDCWD, index, &status, NULL) <= 0)
+		file_status(AT_FDCWD, image, &status, NULL);
 	stamp = stamp_of(&status);
 	return text_format("entrydb-image 2 %lld %lld %lld\n%s\n", (long long)stamp.mtime,
 	                   (long long)stamp.ctime, (long long)stamp.inode, image);
@@ -245,9 +245,9 @@ bool image_is_named(const char *path)
 	CLEANUP(cleanup_free) char *layout = text_format("%s/oci-layout", path);
 	struct stat status;
 
-	return stat(path, &status) == 0 &&
-	       (S_ISREG(status.st_mode) ||
-	        (S_ISDIR(status.st_mode) && layout && access(layout, F_OK) == 0));
+	return file_status(AT_FDCWD, path, &status, NULL) > 0 &&
+	       (S_ISREG(status.st_mode) || (S_ISDIR(status.st_mode) && layout &&
+	                                    file_status(AT_FDCWD, layout, &status, NULL) > 0));
 }
 
 /* An error with the command that adds the image for this platform. */

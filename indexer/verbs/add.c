@@ -233,7 +233,7 @@ static int find_archives(struct add *add, struct error *error)
 	for (size_t i = 0; i < add->options->argument_count; i++) {
 		const char *path = add->options->arguments[i];
 		struct stat status;
-		bool found = stat(path, &status) == 0;
+		bool found = file_status(AT_FDCWD, path, &status, NULL) > 0;
 
 		if (!found && errno_is_failure(errno))
 			complain(add, path, errno);
