@@ -390,8 +390,8 @@ static int walk_members(struct walk *walk)
 /* --- the walk --- */
 
 /*
- * libarchive converts names by the locale; as UTF-8 they stay unchanged. Set for this thread and
- * this call only.
+ * libarchive converts names by the locale; as UTF-8 they stay unchanged, except that those of pax
+ * headers are composed (NFC). Set for this thread and this call only.
  */
 int archive_file_walk(const struct archive_source *source, const struct archive_sink *sink,
                       struct error *error)
