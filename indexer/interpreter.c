@@ -4,6 +4,7 @@
  */
 #include "indexer/interpreter.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -142,4 +143,10 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 	if (code == 0)
 		code = check_owner(*out, error);
 	return code < 0 ? code : check_settings(*out, error);
+}
+
+void interpreter_execute(const char *const words[])
+{
+	setenv(INTERPRETER_SAFE, "entrydb", false);
+	execv(words[0], (char *const *)words);
 }

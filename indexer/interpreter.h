@@ -24,7 +24,18 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 	"place, module, attribute = sys.argv[1:4]\n"                                               \
 	"if sys.path[:1] == ['']:\n"                                                               \
 	"    del sys.path[0]\n"                                                                    \
+	"import os\n"                                                                              \
+	"if os.environ.get('" INTERPRETER_SAFE "') == 'entrydb':\n"                                \
+	"    del os.environ['" INTERPRETER_SAFE "']\n"                                             \
 	"if place not in sys.path:\n"                                                              \
 	"    sys.path.insert(0, place)\n"
+
+#define INTERPRETER_SAFE "PYTHONSAFEPATH"
+
+/*
+ * Replace this process by the interpreter words[0], with such a program: Python 3.13 imports a
+ * module even before it runs that of -c, from the current directory. Returns only on failure.
+ */
+void interpreter_execute(const char *const words[]);
 
 #endif

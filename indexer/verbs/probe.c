@@ -87,7 +87,7 @@ static _Noreturn void import_it(const struct probe *probe, int fd)
 
 	if (fd == MESSAGE_FD || dup2(fd, MESSAGE_FD) >= 0) {
 		fcntl(MESSAGE_FD, F_SETFD, 0);
-		execv(probe->interpreter, (char *const *)words);
+		interpreter_execute(words);
 	}
 	end_failed(fd, errno_text(errno));
 }

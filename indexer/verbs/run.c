@@ -45,7 +45,7 @@ static int start(const struct options *options, const entrydb_entry_point *e,
 	words[5] = entrydb_entry_point_attr(e);
 	words[6] = script;
 	memcpy(words + LAUNCHER_WORDS, options->arguments + 1, count * sizeof(*words));
-	execv(interpreter, (char *const *)words);
+	interpreter_execute(words);
 	return error_errno(error, errno, "cannot run %s", interpreter);
 }
 

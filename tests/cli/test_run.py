@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import reference
 import support
 from support import COULD_NOT, NOT_FOUND, USAGE, CommandTest, add_distribution, write
 
@@ -70,6 +71,21 @@ class RunTest(CommandTest):
 
 
 class Python(RunTest):
+    def test_modules_in_the_current_directory(self):
+        """They may be another user's; some Pythons import one before they run anything."""
+        for name in sys.stdlib_module_names:
+            write(f"{self.top}/{name}.py", f"print({name!r})\n")
+        for each in reference.interpreters():
+            prefix = f"{self.top}/{each.version}"
+            subprocess.run([each.executable, "-m", "venv", "--without-pip", prefix], check=True)
+            site = f"{prefix}/lib/{each.library}/site-packages"
+            add_distribution(site, "safe", text="[console_scripts]\nsafe = safe:main\n")
+            write(f"{site}/safe.py", "def main():\n    import os\n    print(os.environ.get('PYTHONSAFEPATH'))\n")
+            for own in (None, "1"):
+                done = self.run_script("--path", site, "safe", cwd=self.top, env=self.environment(PYTHONSAFEPATH=own))
+                self.assertEqual((done.stdout, done.stderr), (f"{own}\n", ""), each.version)
+            self.assertIn("\tloaded", self.run_program("probe", "console_scripts", "safe", "--path", site, cwd=self.top).out)
+
     def test_environment_of_a_script(self):
         for indexed in (False, True):
             if indexed:
