@@ -147,6 +147,11 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 
 void interpreter_execute(const char *const words[])
 {
+	const char *home = trust_environment("HOME");
+
+	/* What .pth files in the user's site directory contain would be run. */
+	if (home && safe_is_of_another(home))
+		setenv("PYTHONNOUSERSITE", "1", true);
 	setenv(INTERPRETER_SAFE, "entrydb", false);
 	execv(words[0], (char *const *)words);
 }

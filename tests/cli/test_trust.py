@@ -823,6 +823,22 @@ class Running(TrustTest):
         self.assert_untouched()
 
 
+    def test_the_user_site_of_another_user(self):
+        """Python would run the .pth files there, as sudo may keep HOME."""
+        home = f"{self.top}/theirs"
+        shutil.rmtree(self.prefix)
+        subprocess.run([PYTHON, "-m", "venv", "--without-pip", "--system-site-packages", self.prefix], check=True)
+        site = glob.glob(f"{self.prefix}/lib/python*/site-packages")[0]
+        add_distribution(site, "safe", text="[console_scripts]\nsafe = safe:main\n")
+        write(f"{site}/safe.py", "def main():\n    print('safe')\n")
+        theirs = site.replace(self.prefix, f"{home}/.local")
+        os.makedirs(theirs)
+        write(f"{theirs}/evil.pth", f"import sys; open({self.mine + '/pwned'!r}, 'w')\n")
+        self.other.own(home)
+        for verb in (["run", "safe"], ["probe", "console_scripts", "safe"]):
+            self.assertIn("safe", self.run_program(*verb, env=self.environment(ENTRYDB_PATH=site, HOME=home), status=DONE).out)
+        self.assert_untouched()
+
     def test_a_module_beside_the_program(self):
         """In a sticky directory, who cannot replace the program can add what it loads, or a link that is switched later."""
         shared = f"{self.top}/shared"
