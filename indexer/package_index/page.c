@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -68,11 +69,31 @@ static int read_json(struct worksheet *sheet, const char *view, struct slice bod
 
 /* --- HTML --- */
 
+/* Decode "&#43;" or "&#x2b;", as Go writes '+', for an ASCII character; returns its length, or 0.
+ */
+static size_t number_of(struct slice text, char *to)
+{
+	char copy[8];
+	unsigned c;
+	int length = 0;
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)(text.len < 8 ? text.len : 8), text.ptr);
+	if ((sscanf(copy, "&#%3u;%n", &c, &length) != 1 &&
+	     sscanf(copy, "&#%*1[xX]%2x;%n", &c, &length) != 1) ||
+	    length == 0 || c == 0 || c >= 0x80)
+		return 0;
+	*to = (char)c;
+	return (size_t)length;
+}
+
 /* Decode the escape at the start of @text: "&gt;", or "%2B" in a URL; returns its length. */
 static size_t unescape(struct slice text, char mark, char *to)
 {
-	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+	size_t length = mark == '&' ? number_of(text, to) : 0;
 
+	if (length > 0)
+		return length;
 	*to = text.ptr[0];
 	if (mark == '%' && text.len > 2 && *to == '%' && isxdigit((unsigned char)text.ptr[1]) &&
 	    isxdigit((unsigned char)text.ptr[2])) {
@@ -81,9 +102,9 @@ static size_t unescape(struct slice text, char mark, char *to)
 		*to = (char)strtol(digits, NULL, 16);
 		return 3;
 	}
-	for (size_t i = 0; mark == '&' && *to == '&' && i < 5; i++)
+	for (size_t i = 0; mark == '&' && *to == '&' && i < 4; i++)
 		if (slice_starts(text, slice_of(entities[i]))) {
-			*to = "&<>\"'"[i];
+			*to = "&<>\""[i];
 			return strlen(entities[i]);
 		}
 	return 1;

@@ -290,6 +290,16 @@ class Reading(IndexTest):
         self.add("a", "--all-versions")
         self.assertNotIn(b"X-Evil", pathlib.Path(self.catalogue).read_bytes())
 
+    def test_references_in_html(self):
+        """Gitea writes '+' as a number."""
+        name = self.index.add("a", "1.0+cpu")
+        for plus, equals in (("&#43;", "&#61;"), ("&#x2b;", "&#X3D;")):
+            page = f"<a href='/files/{name.replace('+', plus)}' data-requires-python='&gt;{equals}3.8'>".encode()
+            self.index.lies["simple/a/"] = lambda h: h.answer(200, page, Content_Type="text/html") or True
+            self.forget()
+            self.add("a")
+            self.assertEqual([row[1] for row in self.rows()], ["1.0+cpu"], plus)
+
     def test_source_distributions(self):
         self.index.files["s-1.0.tar.gz"] = b""
         reply = self.add("s")
