@@ -199,12 +199,12 @@ static void cleanup_walk(struct walk *walk)
 
 static int walk_members(struct walk *walk);
 
-/* A .deb has its files in data.tar.*, a member of an ar archive. */
+/* A .deb has its files in data.tar.*, a member of an ar archive; dpkg reads the first one. */
 static bool is_payload(const struct walk *walk, struct slice path)
 {
 	int format = archive_format(walk->archive) & ARCHIVE_FORMAT_BASE_MASK;
 
-	if (walk->outer)
+	if (walk->outer || walk->has_payload)
 		return false;
 	if (walk->source->is_conda)
 		return slice_starts(path, SLICE("pkg-")) && memmem(path.ptr, path.len, ".tar", 4);
@@ -356,15 +356,20 @@ static int give_member(struct walk *walk, struct archive_entry *entry, struct sl
 static int walk_member(struct walk *walk, struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry);
+	const struct archive_sink *sink = walk->sink;
 	struct slice path = slice_of(name);
+	const char *hard = archive_entry_hardlink(entry);
+	bool is_link = hard || archive_entry_symlink(entry);
 
 	if (archive_entry_is_encrypted(entry))
 		return set_error(walk, ERROR_FORMAT, "is encrypted");
 	if (++walk->members > ARCHIVE_MEMBERS_MAX)
 		return set_error(walk, ERROR_LIMIT, "more than 4,194,304 members");
-	if (name && walk->sink->member)
+	if (name && sink->member)
 		return give_member(walk, entry, path);
-	if (!name || archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
+	if (name && is_link && sink->link && sink->wanted(sink->payload, path, 0) > 0)
+		return sink->link(sink->payload, path, slice_of(hard), walk->error);
+	if (!name || archive_entry_filetype(entry) != AE_IFREG || is_link)
 		return 0;
 	return is_payload(walk, path) ? walk_nested(walk) : give_file(walk, entry, path);
 }

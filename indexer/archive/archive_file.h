@@ -61,12 +61,15 @@ struct archive_sink {
 	 */
 	int (*member)(void *payload, struct archive_member *member, const char **place,
 	              struct error *error);
+	/* NULL, or called for a wanted file that is a link: a hard one to @target, or with null. */
+	int (*link)(void *payload, struct slice path, struct slice target, struct error *error);
 	/* NULL, or called with all packed bytes of the source, each once and in order. */
 	void (*input)(void *payload, struct slice bytes);
 };
 
 /*
- * Walk over the files. Directories, links and devices are skipped, except for member().
+ * Walk over the files. Directories, links and devices are skipped, except for member() and
+ * link().
  * ERROR_FORMAT: not an archive, damaged, truncated or encrypted, with libarchive's message;
  * ERROR_LIMIT: larger than a limit above or of the sink; ERROR_IO; ERROR_NOMEM.
  */

@@ -142,9 +142,24 @@ int members_add(void *payload, struct slice path, struct slice bytes, struct err
 	return failed ? error_nomem(error) : 0;
 }
 
+int members_link(void *payload, struct slice path, struct slice target, struct error *error)
+{
+	struct members *members = payload;
+	const struct tree_file *file = members_find(members, without_dot(target));
+	uint32_t at = name_map_get(&members->kept, without_dot(path));
+
+	if (file)
+		return members_add(members, path, file->bytes, error);
+	if (at != NAME_MAP_NONE)
+		members->files[at].bytes = (struct slice){0};
+	return ignore(members, path, error);
+}
+
 const struct tree_file *members_find(const struct members *members, struct slice path)
 {
 	uint32_t at = name_map_get(&members->kept, path);
 
-	return at == NAME_MAP_NONE ? NULL : &members->files[at];
+	if (at == NAME_MAP_NONE || slice_is_null(members->files[at].bytes))
+		return NULL;
+	return &members->files[at];
 }

@@ -23,7 +23,7 @@ struct members {
 	struct tree_file *files; /* paths without "./"; bytes null if not kept */
 	size_t count, room;
 	const char *path;     /* of the archive, for messages; borrowed */
-	size_t ignored;       /* members with an absolute path or ".." */
+	size_t ignored;       /* links, and members with an absolute path or ".." */
 	struct slice example; /* the first of them */
 	size_t metadata_bytes, object_bytes;
 	struct name_map kept; /* path -> index in files: a later member replaces an earlier one */
@@ -37,6 +37,9 @@ size_t members_wanted(void *members, struct slice path, uint64_t size);
 
 /* Add a file; its bytes are copied. ERROR_LIMIT, ERROR_NOMEM. See archive_file.h. */
 int members_add(void *members, struct slice path, struct slice bytes, struct error *error);
+
+/* Add a wanted link: the file if it is a hard one to a kept file, else none; it replaces others. */
+int members_link(void *members, struct slice path, struct slice target, struct error *error);
 
 /* The file at @path, if its content was kept, or NULL. */
 const struct tree_file *members_find(const struct members *members, struct slice path);

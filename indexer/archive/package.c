@@ -163,6 +163,7 @@ static int open_by_content(struct package *package, bool (*stop)(void), struct e
 	const struct archive_sink sink = {.payload = &package->members,
 	                                  .wanted = members_wanted,
 	                                  .file = members_add,
+	                                  .link = members_link,
 	                                  .stop = stop};
 	struct archive_source source = {package->path, package->fd,
 	                                .is_conda = has_ending(package->path, conda)};

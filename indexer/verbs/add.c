@@ -263,8 +263,8 @@ static int read_archive(struct add *add, const char *path, const struct root_rec
 	if (package.members.ignored) {
 		progress_erase(&add->progress);
 		note(add->options,
-		     "%s: ignored %zu members whose paths lead outside it, such as %.*s", path,
-		     package.members.ignored, (int)package.members.example.len,
+		     "%s: ignored %zu members that are links or lead outside it, such as %.*s",
+		     path, package.members.ignored, (int)package.members.example.len,
 		     package.members.example.ptr);
 	}
 	how.now = writer_time_on(add->writer, package.device, false);

@@ -594,7 +594,7 @@ class BadInput(Case):
         path = write_tar(self.path("a.tar.gz"), tree)
         self.add(path)
         self.assertEqual([row[0] for row in self.distributions(path)], ["spam"])
-        self.assertIn("ignored 3 members whose paths lead outside it, such as ../evil",
+        self.assertIn("ignored 3 members that are links or lead outside it, such as ../evil",
                       self.stderr)
         self.assertEqual(len(self.stderr.splitlines()), 2)
 
@@ -613,6 +613,32 @@ class BadInput(Case):
             links.append(member)
         path = write_tar(self.path("a.tar.gz"), installed(), links=links)
         self.check(path)
+        self.assertIn("ignored 2 members that are links", self.stderr)
+
+    @needs("tar")
+    def test_links_that_replace_files(self):
+        """A hard link to a file in the archive is that file, as in two environments of uv; others are no file."""
+        first, second = f"{self.top}/first/{SITE}", f"{self.top}/second/{SITE}"
+        archives.write_files(first, installed())
+        os.makedirs(f"{second}/spam-1.0.dist-info")
+        for name in os.listdir(f"{first}/spam-1.0.dist-info"):
+            os.link(f"{first}/spam-1.0.dist-info/{name}", f"{second}/spam-1.0.dist-info/{name}")
+        path = self.path("two.tar")
+        subprocess.run(["tar", "-cf", path, "-C", self.top, "first", "second"], check=True)
+        self.add(path)
+        self.assertEqual(sorted(self.rows(path)), sorted(ROWS * 2))
+        os.unlink(f"{first}/spam-1.0.dist-info/entry_points.txt")
+        os.symlink("/etc/passwd", f"{first}/spam-1.0.dist-info/entry_points.txt")
+        subprocess.run(["tar", "-rf", path, "-C", self.top, "first"], check=True)
+        self.add(path)
+        self.assertEqual(self.rows(path), ROWS)
+
+    def test_two_payloads(self):
+        """dpkg installs the first."""
+        members = {"debian-binary": b"2.0\n", "data.tar": archives.tar_bytes(below(SITE, installed())),
+                   "data.tar.": archives.tar_bytes(below(SITE, installed(entry_points="[other]\nx = y\n")))}
+        content = b"".join(f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(data):<10}`\n".encode() + data for name, data in members.items())
+        self.check(self.write("a.deb", b"!<arch>\n" + content))
 
     def test_not_utf8(self):
         for name, write in (("a.whl", write_zip), ("a.tar.gz", write_tar)):
