@@ -193,8 +193,9 @@ static int take_lock(struct publication *publication, const struct publication_w
 			break;
 		if (errno && errno_is_failure(errno))
 			code = error_errno(error, errno, "cannot lock %s", path);
-		else
+		else if (waited > wait->timeout)
 			code = pause_for_lock(wait, path, &waited, error);
+		waited += LOCK_RETRY;
 		close(take_fd(&publication->lock_fd));
 		if (code == 0)
 			code = open_lock(publication, error);
