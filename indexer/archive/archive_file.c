@@ -353,6 +353,21 @@ static int give_member(struct walk *walk, struct archive_entry *entry, struct sl
 	return code < 0 ? code : sink->file(sink->payload, path, (struct slice){0}, walk->error);
 }
 
+/* A hard link; in an rpm, the last one has the content, for the first one, too. */
+static int give_hard_link(struct walk *walk, struct archive_entry *entry, struct slice path)
+{
+	const struct archive_sink *sink = walk->sink;
+	struct slice first = slice_of(archive_entry_hardlink(entry));
+	int code = 0;
+
+	if (archive_entry_size(entry) > 0) {
+		if (sink->wanted(sink->payload, first, 0) == 0)
+			return give_file(walk, entry, path);
+		code = give_file(walk, entry, first);
+	}
+	return code < 0 ? code : sink->link(sink->payload, path, first, walk->error);
+}
+
 static int walk_member(struct walk *walk, struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry);
@@ -368,7 +383,8 @@ static int walk_member(struct walk *walk, struct archive_entry *entry)
 	if (name && sink->member)
 		return give_member(walk, entry, path);
 	if (name && is_link && sink->link && sink->wanted(sink->payload, path, 0) > 0)
-		return sink->link(sink->payload, path, slice_of(hard), walk->error);
+		return hard ? give_hard_link(walk, entry, path)
+		            : sink->link(sink->payload, path, (struct slice){0}, walk->error);
 	if (!name || archive_entry_filetype(entry) != AE_IFREG || is_link)
 		return 0;
 	return is_payload(walk, path) ? walk_nested(walk) : give_file(walk, entry, path);

@@ -633,6 +633,18 @@ class BadInput(Case):
         self.add(path)
         self.assertEqual(self.rows(path), ROWS)
 
+    @needs("cpio")
+    def test_hard_links_in_an_rpm(self):
+        """Of two names of a file, the second one has the content."""
+        first = f"{self.top}/files/{SITE}"
+        archives.write_files(first, installed())
+        shutil.copytree(first, f"{self.top}/files/usr/lib/python3.9/site-packages", copy_function=os.link)
+        path = self.path("a.cpio")
+        with open(path, "wb") as stream:
+            subprocess.run("find . -type f | cpio -o -H newc --quiet", shell=True, cwd=f"{self.top}/files", stdout=stream, check=True)
+        self.add(path)
+        self.assertEqual(sorted(self.rows(path)), sorted(ROWS * 2))
+
     def test_two_payloads(self):
         """dpkg installs the first."""
         members = {"debian-binary": b"2.0\n", "data.tar": archives.tar_bytes(below(SITE, installed())),
