@@ -215,9 +215,8 @@ static int list_member(void *payload, struct archive_member *member, const char 
 	        S_ISREG(member->mode) && !member->is_hard_link && member->offset <= INT64_MAX;
 
 	(void)place;
-	if (++image->members > IMAGE_MEMBERS_MAX)
-		return error_set(error, ERROR_LIMIT, "%s: more than 100,000 members", image->path);
-	if (name.len >= PATH_MAX || slice_of(member->link).len >= PATH_MAX)
+	if (++image->members > IMAGE_MEMBERS_MAX || name.len >= PATH_MAX ||
+	    slice_of(member->link).len >= PATH_MAX)
 		return 0; /* not an image */
 	if (slice_starts(name, SLICE("./")))
 		name = slice_from(name, 2);
@@ -245,8 +244,8 @@ static int open_tarball(struct image *image, struct error *error)
 	struct image_blob blob;
 	int code = module ? module->walk(&source, &sink, error) : ERROR_LOAD;
 
-	if (code < 0)
-		return code;
+	if (code < 0 || image->members > IMAGE_MEMBERS_MAX)
+		return code < 0 ? code : 0;
 	return find_member(image, "manifest.json", &blob) ||
 	       (find_member(image, "oci-layout", &blob) && find_member(image, "index.json", &blob));
 }

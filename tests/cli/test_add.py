@@ -645,6 +645,10 @@ class BadInput(Case):
         self.add(path)
         self.assertEqual(sorted(self.rows(path)), sorted(ROWS * 2))
 
+    def test_large_tarball_is_no_image(self):
+        tree = below(SITE, installed()) | {f"usr/share/{number}": b"" for number in range(100_001)}
+        self.check(write_tar(self.path("root.tar"), tree, tar_format=tarfile.GNU_FORMAT))
+
     def test_two_payloads(self):
         """dpkg installs the first."""
         members = {"debian-binary": b"2.0\n", "data.tar": archives.tar_bytes(below(SITE, installed())),
