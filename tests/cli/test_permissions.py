@@ -109,6 +109,9 @@ class Permissions(CommandTest):
     def change_list(self, path):
         subprocess.run(["setfacl", "-m", self.random.choice(LISTS), path], check=False, capture_output=True)
 
+    def compile(self, path, text, *options):
+        subprocess.run([*COMPILER, "-shared", "-fPIC", "-o", path, "-x", "c", "-", "-x", "none", *options], input=text, text=True, check=True)
+
     def run_as(self, owner, *arguments):
         subprocess.run([PROGRAM, *arguments], user=owner, group=owner, extra_groups=[], check=False, capture_output=True, cwd="/",
                        env=self.environment(HOME=f"{self.tree}/home", XDG_STATE_HOME=f"{self.tree}/home"),
@@ -183,12 +186,77 @@ class Publishing(Permissions):
 
 
 @unittest.skipUnless(shutil.which(COMPILER[0]), "no C compiler")
+class Interference(Permissions):
+    """What some may not read does not influence what all can read, beyond its name, size and times."""
+
+    TIMES = ("time", "stamp", "watched", "settled", "inode")  # of columns
+
+    def make(self):
+        record = "".join(f"{name},,\n" for name in ("alpha/__init__.py", "alpha/one.py", "alpha/libquiet.so", "alpha.libs/libquay.so"))
+        info = add_distribution(self.site, "alpha", text="[g]\nquiet = alpha.libquiet:quiet\none = alpha.one:quick [quack]\n")
+        write(f"{info}/RECORD", record)
+        for name in ("alpha", "alpha.libs"):
+            os.makedirs(f"{self.site}/{name}")
+        for name in ("__init__", "one"):
+            write(f"{self.site}/alpha/{name}.py", "quick = 1\n")
+        self.compile(f"{self.site}/alpha.libs/libquay.so", "int quay;", "-nostdlib", "-Wl,-soname,libquay.so")
+        self.compile(f"{self.site}/alpha/libquiet.so", "int quiet(void) { return 1; } int AdbcDriverInit(void) { return 0; }", "-nostdlib",
+                     "-Wl,-rpath,$ORIGIN/../alpha.libs,--no-as-needed,--build-id", f"{self.site}/alpha.libs/libquay.so")
+        source = f"{self.tree}/source"
+        info = add_distribution(self.site, "beta", text="[g]\nquery = beta:query\n")
+        write(f"{info}/direct_url.json", f'{{"url": "file://{source}/beta", "dir_info": {{"editable": true}}}}')
+        write(f"{self.site}/beta.pth", f"{source}/beta\n")
+        os.makedirs(f"{source}/beta")
+        write(f"{source}/beta/beta.py", "query = 1\n")
+        write(f"{self.site}/delta-4.0.egg-info", "Name: delta\nVersion: 4.0\n")
+
+    def published(self):
+        """What all can read: rows without times, or None."""
+        file = f"{self.tree}/public.db"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file)
+        self.run_program("--db", file, "update", self.site, status=None)
+        with support.connect(file) as database:
+            tables = {table: [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+                      for table, in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()}
+            rows = [(table, *row) for table, columns in sorted(tables.items()) for row in database.execute(
+                "SELECT {} FROM {}".format(", ".join(name for name in columns if not any(each in name for each in self.TIMES)), table)).fetchall()]
+        return rows if os.stat(file).st_mode & 0o044 else None
+
+    @staticmethod
+    def alter(path):
+        """Change the text of a file, not its size; returns what restores it."""
+        before = support.read_bytes(path)
+        after = before.replace(b"q", b"j").replace(b"Adbc", b"Abdc").replace(b".0\n", b".7\n").replace(b"alpha/", b"alphx/")
+        write(path, after)
+        return lambda: write(path, before)
+
+    def test_every_file_and_directory(self):
+        self.make()
+        every = [*self.files()]
+        relevant = 0
+        for path in every:
+            inside = [each for each in every if os.path.isfile(each) and f"{each}/".startswith(f"{path}/")]
+            for mode in (0o755, 0o700, 0o750, 0o705):  # first as everybody's
+                os.chown(path, 0, TEAM)
+                os.chmod(path, mode if os.path.isdir(path) else mode & ~0o111)
+                first = self.published()
+                restore = [self.alter(each) for each in inside]
+                second = self.published()
+                for each in restore:
+                    each()
+                if mode == 0o755:
+                    relevant += os.path.isfile(path) and first != second
+                else:
+                    self.assertEqual(first, second, (path, oct(mode)))
+            os.chmod(path, 0o755)
+        self.assertGreater(relevant, 6)
+
+
+@unittest.skipUnless(shutil.which(COMPILER[0]), "no C compiler")
 @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
 class Loading(Permissions):
     """What root loads, nobody else can replace: the dynamic linker says which files it looks for."""
-
-    def compile(self, path, text, *options):
-        subprocess.run([*COMPILER, "-shared", "-fPIC", "-o", path, "-x", "c", "-", "-x", "none", *options], input=text, text=True, check=True)
 
     def run_path(self, origin, target):
         path = self.random.choice((target, f"$ORIGIN/{os.path.relpath(target, origin)}", f"${{ORIGIN}}/./{os.path.relpath(target, origin)}"))
