@@ -80,10 +80,20 @@ void settings_read_lists(struct collect *collect)
 
 /* --- quarantine --- */
 
+/* The reason of a rule or record of the caller's, which the readers of a report may not read. */
+static const char *public_reason(const struct collect *collect, const char *reason,
+                                 const char *instead)
+{
+	return collect->readers.mode ? instead : reason;
+}
+
 static int keep(void *payload, const char *id, const char *object, const char *reason)
 {
+	struct collect *collect = payload;
+
 	(void)object; /* a build is identified by its id; copies may exist elsewhere */
-	worksheet_put(payload, "quarantine", FACTS(fact(id), fact(reason)));
+	worksheet_put(collect->sheet, "quarantine",
+	              FACTS(fact(id), fact(public_reason(collect, reason, "quarantined"))));
 	return 0;
 }
 
@@ -98,7 +108,7 @@ void settings_read_quarantine(struct collect *collect)
 
 	collect->no_memory |= layout_user_state(LAYOUT_QUARANTINE, &directory) < 0;
 	if (directory)
-		quarantine_walk(directory, keep, collect->sheet, &collect->error);
+		quarantine_walk(directory, keep, collect, &collect->error);
 	row = worksheet_walk(collect->sheet, "may_be_quarantined", NULL);
 	while (collect_goes_on(collect) && worksheet_next(row)) {
 		CLEANUP(cleanup_free) char *build = NULL;
@@ -124,7 +134,8 @@ static int ask(struct collect *collect, entrydb *db, const char *path, struct wo
 	if (code == 0 && !entrydb_verdict_allowed(verdict))
 		worksheet_put(collect->sheet, "forbidden_entry",
 		              FACTS(fact(worksheet_number(row, 1)),
-		                    fact(entrydb_verdict_reason(verdict))));
+		                    fact(public_reason(collect, entrydb_verdict_reason(verdict),
+		                                       "forbidden by policy"))));
 	entrydb_verdict_free(verdict);
 	return code;
 }

@@ -85,9 +85,15 @@ class Pushing(Fleet):
         os.chmod(f"{self.site}/private.pth", 0o600)
         add_distribution(self.site, "hashed", text="[g]\nx = hashed:y\n", RECORD="hashed.py,sha256=AAAA,1\n")
         write(f"{self.site}/hashed.py", "")
-        os.chmod(f"{self.site}/hashed.py", 0o600)
+        policy = f"{self.prefix}/etc/entrydb/policy.conf"
+        os.makedirs(os.path.dirname(policy))
+        write(policy, "[console_scripts]\nalpha-cmd = swordfish\n")
+        for file in (f"{self.site}/hashed.py", policy):
+            os.chmod(file, 0o600)
         self.update()
         self.push()
+        forbidden = f"SELECT v.message FROM entrydb.finding v {OF_HOST} '{self.role}' AND v.rule = 'forbidden'"
+        self.assertEqual(SERVER.sql(forbidden), [["forbidden by policy"]])
         changed = f"SELECT count(*) FROM entrydb.finding v {OF_HOST} '{self.role}' AND v.rule = 'file-changed'"
         self.assertEqual(SERVER.sql(changed), [["0"]])
         for table in ("distribution", "entry_point", "finding", "startup", "event"):
@@ -129,7 +135,6 @@ class Pushing(Fleet):
         shutil.copy(f"{os.path.dirname(support.PROGRAM)}/../tests/fixtures/kind_opencl.so", f"{self.site}/swordfish/libswordfish.so")
         return info
 
-    @support.needs_root
     @support.needs_root
     def test_private_names(self):
         """Of what only root can read, no fleet learns the name: lines of a .pth file, programs on the PATH, targets of links."""
