@@ -40,7 +40,7 @@ static int digest_of(struct readers readers, const char *path, off_t *left,
 		return error_set(error, ERROR_LIMIT, "%s: " FILE_HASH_TOO_LARGE, path);
 	if (left)
 		*left -= status.st_size;
-	if (sha256_of_file(fd, interrupted, digest) == 0)
+	if (sha256_of_file(fd, status.st_size, interrupted, digest) == 0)
 		return 0;
 	return interrupted() ? error_set(error, ERROR_IO, "interrupted")
 	                     : error_errno(error, errno, "cannot read %s", path);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
@@ -98,16 +99,18 @@ int object_id(const char *object, char **id, struct error *error)
 	uint8_t digest[SHA256_SIZE];
 	const char *build_id;
 	struct error own = {0};
+	struct stat status;
 	int code;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read %s", object);
 	elf_file_open(fd, &file, &own);
 	code = error_move_failure(error, &own);
 	if (code < 0)
 		return code;
 	build_id = file ? elf_file_header(file)->build_id : "";
-	if (!*build_id && (lseek(fd, 0, SEEK_SET) != 0 || sha256_of_file(fd, NULL, digest) != 0))
+	if (!*build_id &&
+	    (lseek(fd, 0, SEEK_SET) != 0 || sha256_of_file(fd, status.st_size, NULL, digest) != 0))
 		return error_errno(error, errno, "cannot read %s", object);
 	if (!*build_id)
 		sha256_hex(digest, text);
@@ -190,8 +193,10 @@ static int check_hash(const struct load *load, struct error *error)
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, load->object.path, 0);
 	char text[sizeof("sha256=") + SHA256_BASE64_SIZE] = "sha256=";
 	uint8_t digest[SHA256_SIZE];
+	struct stat status;
 
-	if (fd < 0 || sha256_of_file(fd, NULL, digest) != 0)
+	if (fd < 0 || fstat(fd, &status) != 0 ||
+	    sha256_of_file(fd, status.st_size, NULL, digest) != 0)
 		return error_errno(error, errno, "cannot read %s", load->object.path);
 	sha256_base64(digest, text + strlen(text));
 	return check_same(load, "hash", text, ENTRYDB_TARGET_SHA256, error);

@@ -120,24 +120,20 @@ void sha256_of(const void *bytes, size_t len, char hex[SHA256_HEX_SIZE + 1])
 	sha256_hex(digest, hex);
 }
 
-int sha256_of_file(int fd, bool (*stopped)(void), uint8_t digest[SHA256_SIZE])
+int sha256_of_file(int fd, off_t size, bool (*stopped)(void), uint8_t digest[SHA256_SIZE])
 {
 	struct sha256 sha;
-	struct stat status;
 	char bytes[READ_SIZE];
 	ssize_t got;
-	off_t done = 0;
 
-	if (fstat(fd, &status) != 0)
-		return -1;
 	sha256_begin(&sha);
 	while ((got = file_read(fd, bytes, sizeof(bytes))) > 0) {
 		if (stopped && stopped()) {
 			errno = EINTR;
 			return -1;
 		}
-		done += got;
-		if (done > status.st_size) {
+		size -= got;
+		if (size < 0) {
 			errno = EFBIG;
 			return -1;
 		}

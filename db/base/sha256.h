@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define SHA256_SIZE        32 /* bytes of a digest */
 #define SHA256_BLOCK       64 /* bytes of a block */
@@ -28,10 +29,11 @@ void sha256_of(const void *bytes, size_t len, char hex[SHA256_HEX_SIZE + 1]);
 
 /*
  * The digest of the rest of the file @fd. @stopped, if not NULL, is called now and then; true
- * cancels. 0, or -1 and errno: EINTR if cancelled; EFBIG if there is more to read than the file's
- * size, as where the file system of a user gives no end.
+ * cancels. 0, or -1 and errno: EINTR if cancelled; EFBIG if there are more than @size bytes, that
+ * of the file when the caller examined it, as in a file that grows or a user's file system without
+ * end.
  */
-int sha256_of_file(int fd, bool (*stopped)(void), uint8_t digest[SHA256_SIZE]);
+int sha256_of_file(int fd, off_t size, bool (*stopped)(void), uint8_t digest[SHA256_SIZE]);
 
 /* In the encoding of RECORD: URL-safe base64 without padding; NUL-terminated. */
 void sha256_base64(const uint8_t digest[SHA256_SIZE], char out[SHA256_BASE64_SIZE + 1]);
