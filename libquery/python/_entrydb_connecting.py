@@ -289,13 +289,14 @@ def refresh(find, who):
 def behind():
     """Return the environment's database if it seems stale, for processes in which only Python has
     answered: the site directory is newer than the database and than the last update started for it
-    (or that was long ago, since the update may have been killed)."""
+    (or that was long ago, since the update may have been killed). A time in the future says nothing: the clock
+    was wrong."""
     place = f"{sys.prefix}/var/lib/entrydb"
     site = os.path.dirname(HOME)
-    changed, database = stat(site).st_mtime, f"{place}/entry_points.db"
-    if stat(database).st_mtime >= changed:
+    changed, database, now = stat(site).st_mtime, f"{place}/entry_points.db", time()
+    if changed <= stat(database).st_mtime <= now:
         return []
-    if stat(f"{database}.lock").st_mtime >= max(changed, time() - RETRY):
+    if max(changed, now - RETRY) <= stat(f"{database}.lock").st_mtime <= now:
         return []
     return [(site, database)]
 

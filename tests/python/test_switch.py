@@ -228,6 +228,11 @@ class Refresh(SwitchTest):
             os.utime(file, (time.time() - (age + 1) * 4000,) * 2)
         self.ask()
         self.wait_for(2)
+        support.add_distribution(self.environment.site, "omega3")
+        for file in f"{database}.lock", database:  # the clock was wrong
+            os.utime(file, (time.time() + 4000,) * 2)
+        self.ask()
+        self.wait_for(3)
 
     def check_stale_database(self):
         self.entrydb("on")
@@ -279,6 +284,18 @@ class Refresh(SwitchTest):
         run(self.environment.python, "-c", "from entrydb import _refresh; "
             f"_refresh.start([({self.environment.site!r}, {other!r} + '/entry_points.db')])", check=False)
         self.assertEqual(os.listdir(other), ["entry_points.db"])
+
+    def test_beside_one_that_cannot_be_claimed(self):
+        """The system's, which its users cannot update, has a lock that they cannot open."""
+        self.entrydb("on")
+        other, program = f"{self.place}/other", f"{self.environment.prefix}/bin/entrydb"
+        support.add_distribution(f"{other}/lib/python3/dist-packages", "omega2")
+        run(program, "update", other)
+        os.remove(f"{other}/{support.DATABASE}.lock")
+        support.add_distribution(self.environment.site, "omega")
+        pairs = [(self.environment.site, f"{place}/{support.DATABASE}") for place in (other, self.environment.prefix)]
+        run(self.environment.python, "-c", f"from entrydb import _refresh; _refresh.start({pairs})")
+        self.wait_for(1)
 
     def test_what_the_process_holds_open(self):
         """A pipe, or a lock, ends with the process, though the update waits for another writer."""

@@ -22,12 +22,15 @@ def start(found):
 
 
 def _claim(file):
-    """Return True for the first process of the database's owner in a while. OSError if the lock file cannot be opened.
+    """Return True for the first process of the database's owner in a while.
 
     Nothing is created and nothing written: the directory may be another user's, and the file anything. Only the
     times of the lock file change; its time of access, 0, shows that the other one is that of a claim.
     """
-    lock = os.open(f"{file}.lock", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        lock = os.open(f"{file}.lock", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # the system's, for instance
+        return False
     try:
         os.lockf(lock, os.F_TLOCK, 0)  # not flock(), as the writer does
         status, now = os.fstat(lock), time.time()
@@ -36,5 +39,7 @@ def _claim(file):
             return False
         os.utime(lock, (0, now))
         return True
+    except OSError:  # another process claims it
+        return False
     finally:
         os.close(lock)
