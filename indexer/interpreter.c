@@ -145,13 +145,32 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 	return code < 0 ? code : check_settings(*out, error);
 }
 
+/* A variable of the environment; NULL if it is empty, as for Python. */
+static const char *variable(const char *name)
+{
+	const char *value = trust_environment(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* Does another user have the directory of the user site, whose .pth files would be run? */
+static bool has_foreign_user_site(void)
+{
+	const char *base = variable("PYTHONUSERBASE");
+	CLEANUP(error_clear) struct error error = {0};
+
+	base = base ? base : variable("HOME");
+	return base && (check_owner(base, &error) < 0 || safe_is_of_another(base));
+}
+
 void interpreter_execute(const char *const words[])
 {
-	const char *home = trust_environment("HOME");
+	CLEANUP(error_clear) struct error error = {0};
 
-	/* What .pth files in the user's site directory contain would be run. */
-	if (home && safe_is_of_another(home))
+	if (has_foreign_user_site())
 		setenv("PYTHONNOUSERSITE", "1", true);
-	setenv(INTERPRETER_SAFE, "entrydb", false);
+	/* Only where others can add modules: programs such as coverage behave differently then. */
+	if (!variable(INTERPRETER_SAFE) && safe_believe_place(".", NULL, false, &error) < 0)
+		setenv(INTERPRETER_SAFE, "entrydb", true);
 	execv(words[0], (char *const *)words);
 }

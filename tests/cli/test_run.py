@@ -72,19 +72,24 @@ class RunTest(CommandTest):
 
 class Python(RunTest):
     def test_modules_in_the_current_directory(self):
-        """They may be another user's; some Pythons import one before they run anything."""
+        """They may be another user's; some Pythons import one before they run anything. Where they are not,
+        the script sees the same flags as without entrydb."""
+        shared = f"{self.top}/shared"
+        os.mkdir(shared)
+        os.chmod(shared, 0o777)
         for name in sys.stdlib_module_names:
-            write(f"{self.top}/{name}.py", f"print({name!r})\n")
+            write(f"{shared}/{name}.py", f"print({name!r})\n")
         for each in reference.interpreters():
             prefix = f"{self.top}/{each.version}"
             subprocess.run([each.executable, "-m", "venv", "--without-pip", prefix], check=True)
             site = f"{prefix}/lib/{each.library}/site-packages"
             add_distribution(site, "safe", text="[console_scripts]\nsafe = safe:main\n")
-            write(f"{site}/safe.py", "def main():\n    import os\n    print(os.environ.get('PYTHONSAFEPATH'))\n")
-            for own in (None, "1"):
-                done = self.run_script("--path", site, "safe", cwd=self.top, env=self.environment(PYTHONSAFEPATH=own))
-                self.assertEqual((done.stdout, done.stderr), (f"{own}\n", ""), each.version)
-            self.assertIn("\tloaded", self.run_program("probe", "console_scripts", "safe", "--path", site, cwd=self.top).out)
+            write(f"{site}/safe.py", "def main():\n    import os, sys\n"
+                  "    print(os.environ.get('PYTHONSAFEPATH') or getattr(sys.flags, 'safe_path', False))\n")
+            for place, own, seen in ((shared, "1", "1"), (shared, "", "(True|False)"), (shared, None, "(True|False)"), (self.top, None, "False")):
+                done = self.run_script("--path", site, "safe", cwd=place, env=self.environment(PYTHONSAFEPATH=own))
+                self.assertRegex(done.stdout + done.stderr, f"^{seen}\n$", each.version)
+            self.assertIn("\tloaded", self.run_program("probe", "console_scripts", "safe", "--path", site, cwd=shared).out)
 
     def test_environment_of_a_script(self):
         for indexed in (False, True):

@@ -835,9 +835,13 @@ class Running(TrustTest):
         os.makedirs(theirs)
         write(f"{theirs}/evil.pth", f"import sys; open({self.mine + '/pwned'!r}, 'w')\n")
         self.other.own(home)
-        for verb in (["run", "safe"], ["probe", "console_scripts", "safe"]):
-            self.assertIn("safe", self.run_program(*verb, env=self.environment(ENTRYDB_PATH=site, HOME=home), status=DONE).out)
-        self.assert_untouched()
+        shared = f"{self.top}/shared"
+        shutil.copytree(f"{home}/.local", f"{shared}/.local")
+        os.chmod(shared, 0o1777)
+        for place in ({"HOME": home}, {"HOME": shared}, {"PYTHONUSERBASE": f"{home}/.local"}):
+            for verb in (["run", "safe"], ["probe", "console_scripts", "safe"]):
+                self.assertIn("safe", self.run_program(*verb, env=self.environment(ENTRYDB_PATH=site, **place), status=DONE).out)
+            self.assert_untouched()
 
     def test_a_module_beside_the_program(self):
         """In a sticky directory, who cannot replace the program can add what it loads, or a link that is switched later."""
