@@ -51,7 +51,8 @@ CREATE TABLE entrydb.startup (
 	root text NOT NULL, file text NOT NULL, line bigint NOT NULL, kind text NOT NULL, code text NOT NULL
 );
 CREATE TABLE entrydb.event (
-	time bigint NOT NULL, action text NOT NULL, root text NOT NULL, distribution text,
+	time bigint NOT NULL CHECK (to_timestamp(time) IS NOT NULL), -- or readers' queries of it would fail
+	action text NOT NULL, root text NOT NULL, distribution text,
 	old_version text, version text, detail text, command text, uid bigint NOT NULL
 );
 CREATE TABLE entrydb.finding (
@@ -161,13 +162,15 @@ SELECT h.name AS host, e.path AS environment, p.root, p.distribution, p.group_na
   FROM entrydb.entry_point p JOIN entrydb.environment e ON e.id = p.environment
   JOIN entrydb.host h ON h.id = e.host;
 
--- Distributions with different current versions on different hosts.
+-- Distributions with different current versions on different hosts; which: the first hundred, since an
+-- array of all that a host claims could exceed PostgreSQL's limit, and the view would fail for everybody.
 CREATE VIEW entrydb.drift AS
-SELECT d.name, count(DISTINCT d.version) AS versions, count(DISTINCT e.host) AS hosts,
-       array_agg(DISTINCT d.version) AS which
-  FROM entrydb.distribution d JOIN entrydb.environment e ON e.id = d.environment
- WHERE d.valid_to = 'infinity'
- GROUP BY d.name HAVING count(DISTINCT d.version) > 1;
+SELECT name, count(DISTINCT version) AS versions, count(DISTINCT host) AS hosts,
+       array_agg(DISTINCT version) FILTER (WHERE place <= 100) AS which
+  FROM (SELECT d.name, d.version, e.host, dense_rank() OVER (PARTITION BY d.name ORDER BY d.version) AS place
+          FROM entrydb.distribution d JOIN entrydb.environment e ON e.id = d.environment
+         WHERE d.valid_to = 'infinity') d
+ GROUP BY name HAVING count(DISTINCT version) > 1;
 
 -- Names that several distributions of one environment currently provide.
 CREATE VIEW entrydb.conflicts AS
