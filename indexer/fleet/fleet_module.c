@@ -24,6 +24,7 @@
 #define RECEIVED_MAX (16 << 20) /* bytes, on one connection; libpq buffers one message */
 #define ENDLESS      "the fleet's server: its answer does not end"
 #define LOOK_EVERY   200 /* milliseconds; how often signals are checked */
+#define MESSAGE_MAX  4000 /* bytes of the server's message that are shown */
 #define PATIENCE     10  /* times tcp_user_timeout, for a statement and its reply */
 
 struct fleet {
@@ -54,7 +55,7 @@ static int failed(const struct fleet *fleet, int code, struct error *error)
 	}
 	if (!text_close(stream, &text))
 		return error_nomem(error);
-	return error_set(error, code, "the fleet's server: %s", text);
+	return error_set(error, code, "the fleet's server: %.*s", MESSAGE_MAX, text);
 }
 
 static void ignore_notice(void *payload, const char *message)

@@ -223,6 +223,17 @@ class Pushing(Fleet):
         self.assertEqual(SERVER.sql("SELECT versions, hosts, which FROM entrydb.drift WHERE name = 'drifting'"),
                          [["2", "2", "{1.0,2.0}"]])
 
+    def test_what_would_break_a_query_of_all_hosts(self):
+        """An array of more than 1 GiB; a time that is none."""
+        for number in range(150):
+            SERVER.sql(f"SELECT entrydb.push('/{number}', '', '[[[\"r\", \"d\", \"many\", \"{number}\", null]], [], [], [], []]', '[]')", user=self.role)
+        self.assertEqual(SERVER.sql("SELECT versions, hosts, array_length(which, 1) FROM entrydb.drift WHERE name = 'many'"),
+                         [["150", "1", "100"]])
+        for moment, refused in ((1 << 62, True), (-1 << 62, True), (0, False), (1 << 33, False)):
+            event = f"SELECT entrydb.push('/', '', '[[], [], [], [], [[{moment}, \"a\", \"r\", null, null, null, null, null, 0]]]', '[]')"
+            self.assertEqual("ERROR" in SERVER.sql(event, user=self.role, check=False), refused)
+        SERVER.sql("SELECT to_timestamp(time) FROM entrydb.event")
+
     def test_odd_text(self):
         add_distribution(self.site, "odd", text="[g\\t]\na\\b = m:f\n\x1b = m:\u2028\n".replace("\u2028", "f"))
         support.write(f"{self.site}/x.pth", b"import \xff\x00 '\\N'\nimport \xed\xa0\x80\nimport '\\u0000\x01\"'\n")
@@ -604,7 +615,8 @@ class Answers(Fleet):
                 time.sleep(0.1)
 
         no_postgres = "it answers as no PostgreSQL does"
-        for answer, words in ((results, no_postgres), (lambda peer: peer.sendall(message(b"H", bytes(3))), no_postgres),
+        for answer, words in ((results, no_postgres), (lambda peer: peer.sendall(message(b"E", b"\0")), "no error message available"),
+                              (lambda peer: peer.sendall(message(b"E", b"M" + b"x" * 1000000 + b"\0\0")), "x{3900,4000}"), (lambda peer: peer.sendall(message(b"H", bytes(3))), no_postgres),
                               (slowly, "no answer within 2 seconds"), (rows, "its answer does not end"),
                               (between_rows(lambda _: message(b"A", bytes(4) + b"channel\0" + b"x" * 1000 + b"\0")), "its answer does not end"),
                               (between_rows(lambda name: message(b"S", name + b"\0" + b"x" * 1000 + b"\0")), "its answer does not end"),
