@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/trust.h"
 #include "db/base/walk.h"
@@ -205,7 +206,7 @@ bool safe_is_of_another(const char *path)
 	if (safe_believe(path, NULL, TRUST_NO_OTHER, &status, NULL) == 0)
 		return false;
 	return (S_ISDIR(status.st_mode) && !trust_owner(status.st_uid, TRUST_NO_OTHER)) ||
-	       (stat(path, &status) != 0 && errno == EACCES);
+	       (file_status(AT_FDCWD, path, &status, NULL) <= 0 && errno == EACCES);
 }
 
 int safe_believe_named(const char *path, struct stat *status, struct error *error)
