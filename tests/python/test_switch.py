@@ -286,16 +286,21 @@ class Refresh(SwitchTest):
         self.assertEqual(os.listdir(other), ["entry_points.db"])
 
     def test_beside_one_that_cannot_be_claimed(self):
-        """The system's, which its users cannot update, has a lock that they cannot open."""
+        """The system's, which its users cannot update, has a lock that they cannot open. All directories of
+        the user's own are updated."""
         self.entrydb("on")
+        second = f"{self.environment.prefix}/lib/python3/dist-packages"
         other, program = f"{self.place}/other", f"{self.environment.prefix}/bin/entrydb"
         support.add_distribution(f"{other}/lib/python3/dist-packages", "omega2")
-        run(program, "update", other)
+        support.add_distribution(second, "zeta")
+        run(program, "update", other, self.environment.prefix)
         os.remove(f"{other}/{support.DATABASE}.lock")
-        support.add_distribution(self.environment.site, "omega")
-        pairs = [(self.environment.site, f"{place}/{support.DATABASE}") for place in (other, self.environment.prefix)]
+        for site in self.environment.site, second:
+            support.add_distribution(site, "omega")
+        pairs = [(site, f"{place}/{support.DATABASE}") for place, site in (
+            (other, f"{other}/lib/python3/dist-packages"), (self.environment.prefix, self.environment.site), (self.environment.prefix, second))]
         run(self.environment.python, "-c", f"from entrydb import _refresh; _refresh.start({pairs})")
-        self.wait_for(1)
+        self.wait_for(2)
 
     def test_what_the_process_holds_open(self):
         """A pipe, or a lock, ends with the process, though the update waits for another writer."""

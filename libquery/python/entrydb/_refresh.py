@@ -16,9 +16,10 @@ _LONG_AGO = 10 ** 9  # 0 becomes the year 1980 on some file systems
 
 def start(found):
     """Start the update; found: stale (path entry, database) pairs. The program judges whether others can write there."""
-    places = {file: path for path, file in found if _claim(file)}
+    claimed = set(filter(_claim, {file for _, file in found}))
+    places = [path for path, file in found if file in claimed]
     if places:
-        _program.start_detached("update", "--quiet", "--", *places.values())
+        _program.start_detached("update", "--quiet", "--", *places)
 
 
 def _claim(file):
