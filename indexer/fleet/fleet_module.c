@@ -23,9 +23,9 @@
 #define READS_MAX    1024       /* from the socket, for connecting or for one reply */
 #define RECEIVED_MAX (16 << 20) /* bytes, on one connection; libpq buffers one message */
 #define ENDLESS      "the fleet's server: its answer does not end"
-#define LOOK_EVERY   200 /* milliseconds; how often signals are checked */
+#define LOOK_EVERY   200  /* milliseconds; how often signals are checked */
 #define MESSAGE_MAX  4000 /* bytes of the server's message that are shown */
-#define PATIENCE     10  /* times tcp_user_timeout, for a statement and its reply */
+#define PATIENCE     10   /* times tcp_user_timeout, for a statement and its reply */
 
 struct fleet {
 	PGconn *connection;

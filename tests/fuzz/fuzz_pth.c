@@ -45,8 +45,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	scratch_clear();
 	scratch_tree("site", input_of(data, size));
-	require(pth_walk(scratch_path("site"), "/venv/site", READERS_NONE, each, &first, NULL) <= 0);
-	require(pth_walk(scratch_path("site"), "/venv/site", READERS_NONE, each, &again, NULL) <= 0);
+	require(pth_walk(scratch_path("site"), "/venv/site", READERS_NONE, each, &first, NULL) <=
+	        0);
+	require(pth_walk(scratch_path("site"), "/venv/site", READERS_NONE, each, &again, NULL) <=
+	        0);
 	require(first.count <= size && first.count == again.count && first.digest == again.digest);
 	return 0;
 }
