@@ -40,7 +40,7 @@ struct image {
 	size_t length;
 	char strings[ROOM / 2];
 	size_t strings_length;
-	Elf64_Dyn dynamic[3 * NAMES_MAX + 2];
+	Elf64_Dyn dynamic[3 * NAMES_MAX + 3];
 	size_t dynamic_count;
 	Elf64_Sym symbols[4 * NAMES_MAX];
 	size_t symbol_count;
@@ -84,6 +84,7 @@ static void put_section(struct image *image, enum section number, Elf64_Word typ
 		memcpy(image->bytes + image->length, bytes, size);
 	image->sections[number] = (Elf64_Shdr){
 	        .sh_type = type,
+	        .sh_addr = image->length,
 	        .sh_offset = image->length,
 	        .sh_size = size,
 	        .sh_link = number == STRINGS ? 0 : STRINGS,
@@ -190,6 +191,8 @@ static void make(const struct says *says, struct image *image)
 	put_section(image, SYMBOLS, SHT_DYNSYM, image->symbols,
 	            image->symbol_count * sizeof(Elf64_Sym), sizeof(Elf64_Sym), 1);
 	put_section(image, STRINGS, SHT_STRTAB, image->strings, image->strings_length, 0, 0);
+	image->dynamic[image->dynamic_count++] =
+	        (Elf64_Dyn){DT_SYMTAB, {image->sections[SYMBOLS].sh_offset}};
 	image->dynamic[image->dynamic_count++] =
 	        (Elf64_Dyn){DT_STRTAB, {image->sections[STRINGS].sh_offset}};
 	image->dynamic[image->dynamic_count++] = (Elf64_Dyn){DT_STRSZ, {image->strings_length}};

@@ -61,90 +61,101 @@ static Elf_Data *section_data(Elf_Scn *section, const GElf_Shdr *header)
 	return data && data->d_buf ? data : NULL;
 }
 
-/* The content of the first section of that type; NULL, with *header zero, if there is none. */
-static Elf_Data *find_data(Elf *elf, GElf_Word type, GElf_Shdr *header)
+/* The first section of that type; NULL, with *header zero, if there is none. */
+static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
 
 	while ((section = elf_nextscn(elf, section)) != NULL)
 		if (gelf_getshdr(section, header) && header->sh_type == type)
-			return section_data(section, header);
+			return section;
 	*header = (GElf_Shdr){0};
 	return NULL;
 }
 
-/* The string table of a section; null if there is none. */
-static struct slice find_strings(Elf *elf, const GElf_Shdr *of)
+static Elf_Data *find_data(Elf *elf, GElf_Word type, GElf_Shdr *header)
 {
-	Elf_Scn *section = elf_getscn(elf, of->sh_link);
-	Elf_Data *data = NULL;
-	GElf_Shdr header;
+	Elf_Scn *section = find_section(elf, type, header);
 
-	if (section && gelf_getshdr(section, &header) && header.sh_type == SHT_STRTAB)
-		data = section_data(section, &header);
-	return data ? (struct slice){data->d_buf, data->d_size} : (struct slice){0};
+	return section ? section_data(section, header) : NULL;
 }
 
 /* --- segments, in which the dynamic linker finds everything --- */
 
-/* The content from @address on, or, with PT_DYNAMIC, of the segment; NULL if not in the file. */
-static Elf_Data *segment_data(Elf *elf, GElf_Word type, GElf_Addr address, uint64_t size)
+/* The content from @address on, or, with ELF_T_DYN, of PT_DYNAMIC; NULL if not in the file. */
+static Elf_Data *segment_data(Elf *elf, Elf_Type type, GElf_Addr address, uint64_t size)
 {
-	const bool is_dynamic = type == PT_DYNAMIC;
+	const bool is_dynamic = type == ELF_T_DYN;
+	const GElf_Word wanted = is_dynamic ? PT_DYNAMIC : PT_LOAD;
 	GElf_Phdr segment;
 
 	for (int i = 0; gelf_getphdr(elf, i, &segment); i++) {
 		uint64_t skipped = is_dynamic ? 0 : address - segment.p_vaddr;
 
-		if (segment.p_type != type || skipped >= segment.p_filesz)
+		if (segment.p_type != wanted || skipped >= segment.p_filesz)
 			continue;
 		size = is_dynamic ? segment.p_filesz : size;
 		return size > ELF_TABLE_MAX
 		               ? NULL
 		               : elf_getdata_rawchunk(elf, (int64_t)(segment.p_offset + skipped),
-		                                      size, is_dynamic ? ELF_T_DYN : ELF_T_BYTE);
+		                                      size, type);
 	}
 	return NULL;
 }
 
-/* The dynamic table and its strings; NULL without either. */
-static Elf_Data *find_dynamic(Elf *elf, struct slice *strings)
+/* The value of a dynamic entry, of several the last one, as in glibc; 0 if there is none. */
+static GElf_Xword dynamic_value(Elf *elf, GElf_Sxword tag)
 {
-	Elf_Data *table = segment_data(elf, PT_DYNAMIC, 0, 0), *text;
-	GElf_Addr address = 0;
-	uint64_t size = 0;
+	Elf_Data *table = segment_data(elf, ELF_T_DYN, 0, 0);
+	GElf_Xword value = 0;
 	GElf_Dyn entry;
 
-	for (int i = 0; table && gelf_getdyn(table, i, &entry) && entry.d_tag != DT_NULL; i++) {
-		address = entry.d_tag == DT_STRTAB ? entry.d_un.d_ptr : address;
-		size = entry.d_tag == DT_STRSZ ? entry.d_un.d_val : size;
-	}
-	text = table ? segment_data(elf, PT_LOAD, address, size) : NULL;
-	*strings = text ? (struct slice){text->d_buf, text->d_size} : (struct slice){0};
-	return text ? table : NULL;
+	for (int i = 0; table && gelf_getdyn(table, i, &entry) && entry.d_tag != DT_NULL; i++)
+		value = entry.d_tag == tag ? entry.d_un.d_val : value;
+	return value;
+}
+
+/* The dynamic strings; null without any. */
+static struct slice find_strings(Elf *elf)
+{
+	Elf_Data *data = segment_data(elf, ELF_T_BYTE, dynamic_value(elf, DT_STRTAB),
+	                              dynamic_value(elf, DT_STRSZ));
+
+	return data ? (struct slice){data->d_buf, data->d_size} : (struct slice){0};
 }
 
 /* --- symbols --- */
 
+/*
+ * The number of symbols is that of the section, since no dynamic entry tells it; all else is read
+ * where dlsym() finds it.
+ */
 int elf_file_symbols(struct elf_file *file, struct error *error)
 {
 	size_t size = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
-	GElf_Shdr header, versions;
-	GElf_Ehdr first;
+	GElf_Addr symbols, versions;
+	GElf_Shdr header;
 
 	errno = 0;
-	if (gelf_getehdr(file->elf, &first) && first.e_shnum == 0 && !elf_nextscn(file->elf, NULL))
-		return error_set(error, ERROR_LIMIT, "its symbols are unknown without sections");
-	file->symbols = find_data(file->elf, SHT_DYNSYM, &header);
-	file->versions = find_data(file->elf, SHT_GNU_versym, &versions);
-	file->strings = find_strings(file->elf, &header);
+	find_section(file->elf, SHT_DYNSYM, &header);
+	symbols = dynamic_value(file->elf, DT_SYMTAB);
+	versions = dynamic_value(file->elf, DT_VERSYM);
 	file->next = 1;
 	file->count = 0;
-	if (header.sh_size == 0)
+	if (header.sh_addr != symbols || (symbols == 0 && file->header.is_shared_object))
+		return check_system(error_set(error, ERROR_LIMIT,
+		                              "its symbols are unknown without their section"),
+		                    error);
+	if (symbols == 0 || size == 0)
 		return check_system(0, error);
-	if (!file->symbols || slice_is_null(file->strings) || size == 0)
+	file->count = header.sh_size / size;
+	file->symbols = segment_data(file->elf, ELF_T_SYM, symbols, header.sh_size);
+	file->versions = versions ? segment_data(file->elf, ELF_T_HALF, versions,
+	                                         file->count * sizeof(GElf_Versym))
+	                          : NULL;
+	file->strings = find_strings(file->elf);
+	if (!file->symbols || (versions && !file->versions) || file->strings.len == 0)
 		return check_system(damaged(error), error);
-	file->count = file->symbols->d_size / size;
 	return check_system(0, error);
 }
 
@@ -252,13 +263,7 @@ static void read_build_id(Elf *elf, char *to)
 /* A position-independent program has the type of a shared object, but dlopen() rejects it. */
 static bool is_program(Elf *elf)
 {
-	Elf_Data *data = segment_data(elf, PT_DYNAMIC, 0, 0);
-	GElf_Dyn entry;
-
-	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
-		if (entry.d_tag == DT_FLAGS_1)
-			return (entry.d_un.d_val & DF_1_PIE) != 0;
-	return false;
+	return (dynamic_value(elf, DT_FLAGS_1) & DF_1_PIE) != 0;
 }
 
 static int read_header(struct elf_file *file, struct error *error)
@@ -389,8 +394,9 @@ int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, st
 	Elf_Data *data;
 
 	errno = 0;
-	data = find_dynamic(file->elf, &links.strings);
-	if (!data)
+	data = segment_data(file->elf, ELF_T_DYN, 0, 0);
+	links.strings = find_strings(file->elf);
+	if (!data || slice_is_null(links.strings))
 		return check_system(damaged(error), error);
 	report_dynamic(&links, data);
 	if ((data = find_data(file->elf, SHT_GNU_verneed, &header)))
