@@ -12,13 +12,14 @@
 struct carried carried_of(const struct publication_record *recorded, const struct stat *file)
 {
 	int64_t changed = nanoseconds_of(file->st_ctim), modified = nanoseconds_of(file->st_mtim);
+	const int64_t published = recorded->time > 0 ? recorded->time : 0;
 
 	return (struct carried){
 	        .is_elsewhere = recorded->inode != (int64_t)file->st_ino,
-	        .is_touched = changed < recorded->time - NANOSECONDS ||
-	                      changed - CARRIED_PUBLISHING > recorded->time,
+	        .is_touched = changed < published - NANOSECONDS ||
+	                      changed - CARRIED_PUBLISHING > published,
 	        .is_sealed = recorded->sealed,
-	        .is_set_back = modified < recorded->time - NANOSECONDS,
+	        .is_set_back = modified < published - NANOSECONDS,
 	        .mtime = modified,
 	};
 }
