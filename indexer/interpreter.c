@@ -153,22 +153,24 @@ static const char *variable(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Does another user have the directory of the user site, whose .pth files would be run? */
-static bool has_foreign_user_site(void)
+/* May another user have put modules there? */
+static bool is_foreign(const char *directory)
 {
-	const char *base = variable("PYTHONUSERBASE");
 	CLEANUP(error_clear) struct error error = {0};
 
-	base = base ? base : variable("HOME");
-	return base && (check_owner(base, &error) < 0 || safe_is_of_another(base));
+	return directory && (check_owner(directory, &error) < 0 || safe_is_of_another(directory));
 }
 
 void interpreter_execute(const char *const words[])
 {
+	const char *base = variable("PYTHONUSERBASE");
 	CLEANUP(error_clear) struct error error = {0};
 
-	if (has_foreign_user_site())
+	/* What .pth files in the user's site directory contain would be run. */
+	if (is_foreign(base ? base : variable("HOME")))
 		setenv("PYTHONNOUSERSITE", "1", true);
+	if (is_foreign(variable("PYTHONPYCACHEPREFIX")))
+		unsetenv("PYTHONPYCACHEPREFIX");
 	/* Only where others can add modules: programs such as coverage behave differently then. */
 	if (!variable(INTERPRETER_SAFE) && safe_believe_place(".", NULL, false, &error) < 0)
 		setenv(INTERPRETER_SAFE, "entrydb", true);

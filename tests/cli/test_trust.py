@@ -824,7 +824,7 @@ class Running(TrustTest):
 
 
     def test_the_user_site_of_another_user(self):
-        """Python would run the .pth files there, as sudo may keep HOME."""
+        """Python would run the .pth files there, as sudo may keep HOME; and compiled modules of a kept cache."""
         home = f"{self.top}/theirs"
         shutil.rmtree(self.prefix)
         subprocess.run([PYTHON, "-m", "venv", "--without-pip", "--system-site-packages", self.prefix], check=True)
@@ -838,7 +838,11 @@ class Running(TrustTest):
         shared = f"{self.top}/shared"
         shutil.copytree(f"{home}/.local", f"{shared}/.local")
         os.chmod(shared, 0o1777)
-        for place in ({"HOME": home}, {"HOME": shared}, {"PYTHONUSERBASE": f"{home}/.local"}):
+        write(f"{home}/evil.py", f"open({self.mine + '/pwned'!r}, 'w')\ndef main(): pass\n")
+        subprocess.run([PYTHON, "-c", "import py_compile, sys; py_compile.compile(sys.argv[1], f'{sys.argv[2]}/safe.{sys.implementation.cache_tag}.pyc', "
+                        "invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)", f"{home}/evil.py", f"{home}/cache{site}"], check=True)
+        self.other.own(home)
+        for place in ({"HOME": home}, {"HOME": shared}, {"PYTHONUSERBASE": f"{home}/.local"}, {"PYTHONPYCACHEPREFIX": f"{home}/cache"}):
             for verb in (["run", "safe"], ["probe", "console_scripts", "safe"]):
                 self.assertIn("safe", self.run_program(*verb, env=self.environment(ENTRYDB_PATH=site, **place), status=DONE).out)
             self.assert_untouched()
