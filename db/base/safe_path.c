@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/trust.h"
 #include "db/base/walk.h"
@@ -201,12 +200,15 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 
 bool safe_is_of_another(const char *path)
 {
+	CLEANUP(cleanup_close) int fd = -1;
 	struct stat status;
 
 	if (safe_believe(path, NULL, TRUST_NO_OTHER, &status, NULL) == 0)
 		return false;
-	return (S_ISDIR(status.st_mode) && !trust_owner(status.st_uid, TRUST_NO_OTHER)) ||
-	       (file_status(AT_FDCWD, path, &status, NULL) <= 0 && errno == EACCES);
+	if (S_ISDIR(status.st_mode) && !trust_owner(status.st_uid, TRUST_NO_OTHER))
+		return true;
+	fd = safe_look_open(-1, path, O_PATH | O_CLOEXEC);
+	return fd < 0 && errno == EACCES;
 }
 
 int safe_believe_named(const char *path, struct stat *status, struct error *error)
