@@ -11,21 +11,26 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/text.h"
+#include "indexer/message.h"
 
-#define COLUMNS_MAX  8          /* of a reply */
-#define READS_MAX    1024       /* from the socket, for connecting or for one reply */
-#define RECEIVED_MAX (16 << 20) /* bytes, on one connection; libpq buffers one message */
-#define ENDLESS      "the fleet's server: its answer does not end"
-#define LOOK_EVERY   200  /* milliseconds; how often signals are checked */
-#define MESSAGE_MAX  4000 /* bytes of the server's message that are shown */
-#define PATIENCE     10   /* times tcp_user_timeout, for a statement and its reply */
+#define COLUMNS_MAX   8          /* of a reply */
+#define READS_MAX     1024       /* from the socket, for connecting or for one reply */
+#define RECEIVED_MAX  (16 << 20) /* bytes, on one connection; libpq buffers one message */
+#define ENDLESS       "the fleet's server: its answer does not end"
+#define LOOK_EVERY    200  /* milliseconds; how often signals are checked */
+#define MESSAGE_MAX   4000 /* bytes of the server's message that are shown */
+#define COMPUTING_MAX 5    /* seconds of processor time for connecting */
+#define PATIENCE      10   /* times tcp_user_timeout, for a statement and its reply */
 
 struct fleet {
 	PGconn *connection;
@@ -214,6 +219,27 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 
 /* --- connecting --- */
 
+/* For the password, libpq computes up to 2^31 hashes if the server wants it, without a pause. */
+static void end_program(int signal)
+{
+	static const char text[] =
+	        "entrydb: the fleet's server: it asks for too much computation\n";
+	ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)signal;
+	(void)written;
+	_exit(STATUS_COULD_NOT);
+}
+
+/* 0: no limit. */
+static void limit_computing(int seconds)
+{
+	const struct itimerval limit = {.it_value.tv_sec = seconds};
+
+	signal(SIGVTALRM, end_program);
+	setitimer(ITIMER_VIRTUAL, &limit, NULL);
+}
+
 /* (By default, libpq prints notices of the server, without limit.) */
 static int complete(struct fleet *fleet, struct error *error)
 {
@@ -222,6 +248,7 @@ static int complete(struct fleet *fleet, struct error *error)
 	int code = 0;
 
 	PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
+	limit_computing(COMPUTING_MAX);
 	while (code == 0 && PQstatus(fleet->connection) != CONNECTION_BAD &&
 	       next != PGRES_POLLING_OK) {
 		if (host != PQhost(fleet->connection)) /* each host has its own time limit */
@@ -231,6 +258,7 @@ static int complete(struct fleet *fleet, struct error *error)
 		if (code == 0)
 			next = PQconnectPoll(fleet->connection);
 	}
+	limit_computing(0);
 	if (code == 0 && (next != PGRES_POLLING_OK || PQsetnonblocking(fleet->connection, 1) != 0))
 		code = failed(fleet, ERROR_IO, error);
 	return code;

@@ -520,8 +520,8 @@ class Encrypted(Fleet):
 class Impostor:
     """What says that it is a PostgreSQL, to one client after the other: as far as @answer makes it one."""
 
-    def __init__(self, answer, greet=lambda peer: None):
-        self.answer, self.greet, self.asked = answer, greet, []
+    def __init__(self, answer, greet=lambda peer: None, *, authenticated=True):
+        self.answer, self.greet, self.asked, self.authenticated = answer, greet, [], authenticated
         self.listener = socket.socket()
         self.listener.bind(("", 0))
         self.listener.listen()
@@ -549,7 +549,8 @@ class Impostor:
                 break
             peer.sendall(b"N")
         peer.recv(4096)
-        peer.sendall(b"R" + (8).to_bytes(4, "big") + bytes(4))
+        if self.authenticated:
+            peer.sendall(b"R" + (8).to_bytes(4, "big") + bytes(4))
         self.greet(peer)
         peer.sendall(b"Z" + (5).to_bytes(4, "big") + b"I")
         peer.recv(4096)
@@ -632,6 +633,19 @@ class Answers(Fleet):
             self.assertLess(time.monotonic() - began, 60)
             if answer is not one_row and not support.build_type_is_sanitized():  # libpq reads a row whole, up to 1 GiB
                 self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, max(before + 1, 200 << 10))
+
+    def test_a_password_that_takes_an_hour_to_prove(self):
+        def demand(peer):
+            peer.sendall(message(b"R", (10).to_bytes(4, "big") + b"SCRAM-SHA-256\0\0"))
+            nonce = peer.recv(4096).partition(b"r=")[2]
+            peer.sendall(message(b"R", (11).to_bytes(4, "big") + b"r=" + nonce + b"x,s=c2FsdA==,i=2147483647"))
+            peer.recv(4096)
+
+        self.update()
+        server = Impostor(None, demand, authenticated=False)
+        self.addCleanup(server.close)
+        reply = self.run_program("push", f"postgresql://h:hush@127.0.0.1:{server.port}/fleet", self.prefix, status=COULD_NOT)
+        self.assertEqual(reply.err, "entrydb: the fleet's server: it asks for too much computation\n")
 
     def test_tls_is_asked_for(self):
         """Unless the server is this machine, or it is said otherwise, wherever libpq looks; 0.0.0.0 is no such address, and leads here."""
