@@ -151,6 +151,16 @@ END
     judged=$about
 }
 
+# Unset the variables that name places of other users, as root has them after sudo -E: programs and
+# libraries would be taken from there (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH).
+forget_places_of_others() {
+    for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*/.*|\1|p' | grep -vx 'PATH\|PWD'); do
+        for place in $(eval "say \"\${$name-}\"" | grep -o '/[^][ "*:;,=?]*'); do
+            is_safe_for 0 "$place/." || unset "$name"
+        done
+    done
+}
+
 remove_file() {
     if is_safe_for "$prefix_owner" "$1"; then
         as "$prefix_owner" rm -f "$1"
@@ -454,6 +464,9 @@ uninstall() {
 
 # --- the whole ---
 
+export LC_ALL=C PATH="$PATH:/usr/local/bin:/usr/bin:/usr/sbin:/sbin"
+judged=
+[ "$(id -u)" != 0 ] || forget_places_of_others
 top=$(CDPATH='' cd "$(dirname "$0")/.." && pwd)
 prefix=/usr/local
 action=install
@@ -483,13 +496,11 @@ case $prefix in
 *) prefix=$PWD/$prefix ;;
 esac
 
-export LC_ALL=C PATH="$PATH:/usr/local/bin:/usr/bin:/usr/sbin:/sbin"
 umask 022
 record=$prefix/share/entrydb/installed
 program=$prefix/bin/entrydb
 prefix_owner=$(changer_of "$prefix")
-judged=
-# Another user's, as after sudo -E: what is built there could be replaced.
+# Another user's, as after su -m: what is built there could be replaced.
 is_safe_for "$(id -u)" "${TMPDIR:-/tmp}/." || TMPDIR=/tmp
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
