@@ -1275,6 +1275,12 @@ class Loading(TrustTest):
             os.mkdir(os.path.dirname(file))
         write(file, "[host]\n* = disable\n")
         self.other.own(home)
+        link = f"{self.top}/shared/link"  # his, past a directory in which he can make one: not followed, or it may never answer
+        os.mkdir(os.path.dirname(link))
+        os.chmod(os.path.dirname(link), 0o1777)
+        os.symlink(f"/proc/{os.getpid()}/root{home}", link)
+        os.lchown(link, uid, gid)
+        self.assertEqual(self.load("host", "plugin", begin.replace(home, link))[0], 0)
         for path in (home, f"{home}/.config", os.path.dirname(file)):
             os.chown(path, 0, 0)
         self.assertIn(f"{file} belongs to user {uid}", self.load("host", "plugin", begin)[1])
