@@ -152,7 +152,8 @@ END
 }
 
 # Unset the variables that name places of other users, as root has them after sudo -E: programs and
-# libraries would be taken from there (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH).
+# libraries would be taken from there (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH), and what is built in
+# TMPDIR could be replaced.
 forget_places_of_others() {
     for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*/.*|\1|p' | grep -vx 'PATH\|PWD'); do
         for place in $(eval "say \"\${$name-}\"" | grep -o '/[^][ "*:;,=?]*'); do
@@ -500,8 +501,6 @@ umask 022
 record=$prefix/share/entrydb/installed
 program=$prefix/bin/entrydb
 prefix_owner=$(changer_of "$prefix")
-# Another user's, as after su -m: what is built there could be replaced.
-is_safe_for "$(id -u)" "${TMPDIR:-/tmp}/." || TMPDIR=/tmp
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
