@@ -73,6 +73,7 @@ static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
 	return NULL;
 }
 
+/* Its content; NULL if there is none. */
 static Elf_Data *find_data(Elf *elf, GElf_Word type, GElf_Shdr *header)
 {
 	Elf_Scn *section = find_section(elf, type, header);
@@ -103,23 +104,38 @@ static Elf_Data *segment_data(Elf *elf, Elf_Type type, GElf_Addr address, uint64
 	return NULL;
 }
 
-/* The value of a dynamic entry, of several the last one, as in glibc; 0 if there is none. */
-static GElf_Xword dynamic_value(Elf *elf, GElf_Sxword tag)
+/* The dynamic table, and values of its entries; 0 for those that it lacks. */
+struct dynamic {
+	Elf_Data *table;
+	GElf_Xword symbols, versions, strings, strings_size, flags;
+};
+
+/* Of several entries of one kind the last one counts, as in glibc. */
+static struct dynamic read_dynamic(Elf *elf)
 {
-	Elf_Data *table = segment_data(elf, ELF_T_DYN, 0, 0);
-	GElf_Xword value = 0;
+	struct dynamic dynamic = {.table = segment_data(elf, ELF_T_DYN, 0, 0)};
+	const struct {
+		GElf_Sxword tag;
+		GElf_Xword *value;
+	} wanted[] = {
+	        {DT_SYMTAB, &dynamic.symbols}, {DT_VERSYM, &dynamic.versions},
+	        {DT_STRTAB, &dynamic.strings}, {DT_STRSZ, &dynamic.strings_size},
+	        {DT_FLAGS_1, &dynamic.flags},
+	};
 	GElf_Dyn entry;
 
-	for (int i = 0; table && gelf_getdyn(table, i, &entry) && entry.d_tag != DT_NULL; i++)
-		value = entry.d_tag == tag ? entry.d_un.d_val : value;
-	return value;
+	for (int i = 0;
+	     dynamic.table && gelf_getdyn(dynamic.table, i, &entry) && entry.d_tag != DT_NULL; i++)
+		for (size_t j = 0; j < sizeof(wanted) / sizeof(*wanted); j++)
+			if (entry.d_tag == wanted[j].tag)
+				*wanted[j].value = entry.d_un.d_val;
+	return dynamic;
 }
 
 /* The dynamic strings; null without any. */
-static struct slice find_strings(Elf *elf)
+static struct slice find_strings(Elf *elf, const struct dynamic *dynamic)
 {
-	Elf_Data *data = segment_data(elf, ELF_T_BYTE, dynamic_value(elf, DT_STRTAB),
-	                              dynamic_value(elf, DT_STRSZ));
+	Elf_Data *data = segment_data(elf, ELF_T_BYTE, dynamic->strings, dynamic->strings_size);
 
 	return data ? (struct slice){data->d_buf, data->d_size} : (struct slice){0};
 }
@@ -133,28 +149,28 @@ static struct slice find_strings(Elf *elf)
 int elf_file_symbols(struct elf_file *file, struct error *error)
 {
 	size_t size = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
-	GElf_Addr symbols, versions;
+	struct dynamic dynamic;
 	GElf_Shdr header;
 
 	errno = 0;
 	find_section(file->elf, SHT_DYNSYM, &header);
-	symbols = dynamic_value(file->elf, DT_SYMTAB);
-	versions = dynamic_value(file->elf, DT_VERSYM);
+	dynamic = read_dynamic(file->elf);
 	file->next = 1;
 	file->count = 0;
-	if (header.sh_addr != symbols || (symbols == 0 && file->header.is_shared_object))
+	if (header.sh_addr != dynamic.symbols ||
+	    (dynamic.symbols == 0 && file->header.is_shared_object))
 		return check_system(error_set(error, ERROR_LIMIT,
 		                              "its symbols are unknown without their section"),
 		                    error);
-	if (symbols == 0 || size == 0)
+	if (dynamic.symbols == 0 || size == 0)
 		return check_system(0, error);
 	file->count = header.sh_size / size;
-	file->symbols = segment_data(file->elf, ELF_T_SYM, symbols, header.sh_size);
-	file->versions = versions ? segment_data(file->elf, ELF_T_HALF, versions,
-	                                         file->count * sizeof(GElf_Versym))
-	                          : NULL;
-	file->strings = find_strings(file->elf);
-	if (!file->symbols || (versions && !file->versions) || file->strings.len == 0)
+	file->symbols = segment_data(file->elf, ELF_T_SYM, dynamic.symbols, header.sh_size);
+	file->versions = dynamic.versions ? segment_data(file->elf, ELF_T_HALF, dynamic.versions,
+	                                                 file->count * sizeof(GElf_Versym))
+	                                  : NULL;
+	file->strings = find_strings(file->elf, &dynamic);
+	if (!file->symbols || (dynamic.versions && !file->versions) || file->strings.len == 0)
 		return check_system(damaged(error), error);
 	return check_system(0, error);
 }
@@ -263,7 +279,7 @@ static void read_build_id(Elf *elf, char *to)
 /* A position-independent program has the type of a shared object, but dlopen() rejects it. */
 static bool is_program(Elf *elf)
 {
-	return (dynamic_value(elf, DT_FLAGS_1) & DF_1_PIE) != 0;
+	return (read_dynamic(elf).flags & DF_1_PIE) != 0;
 }
 
 static int read_header(struct elf_file *file, struct error *error)
@@ -391,14 +407,15 @@ int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, st
 {
 	struct links links = {.each = each, .payload = payload};
 	GElf_Shdr header;
+	struct dynamic dynamic;
 	Elf_Data *data;
 
 	errno = 0;
-	data = segment_data(file->elf, ELF_T_DYN, 0, 0);
-	links.strings = find_strings(file->elf);
-	if (!data || slice_is_null(links.strings))
+	dynamic = read_dynamic(file->elf);
+	links.strings = find_strings(file->elf, &dynamic);
+	if (!dynamic.table || slice_is_null(links.strings))
 		return check_system(damaged(error), error);
-	report_dynamic(&links, data);
+	report_dynamic(&links, dynamic.table);
 	if ((data = find_data(file->elf, SHT_GNU_verneed, &header)))
 		report_versions_needed(&links, data, header.sh_info);
 	if ((data = find_data(file->elf, SHT_GNU_verdef, &header)))
