@@ -135,16 +135,21 @@ static int open_lock(struct publication *publication, struct error *error)
 	return 0;
 }
 
+static int give_up(const struct publication_wait *wait, const char *path, struct error *error)
+{
+	return error_set(error, ERROR_BUSY,
+	                 "%s: another writer has held the lock for %d ms; try again when it has "
+	                 "finished",
+	                 path, wait->timeout);
+}
+
 static int pause_for_lock(const struct publication_wait *wait, const char *path, int *waited,
                           struct error *error)
 {
 	struct timespec pause = {.tv_nsec = LOCK_RETRY * 1000000L};
 
 	if (*waited >= wait->timeout)
-		return error_set(error, ERROR_BUSY,
-		                 "%s: another writer has held the lock for %d ms; try again "
-		                 "when it has finished",
-		                 path, wait->timeout);
+		return give_up(wait, path, error);
 	nanosleep(&pause, NULL);
 	*waited += LOCK_RETRY;
 	if (wait->stopped && wait->stopped())
@@ -194,7 +199,7 @@ static int take_lock(struct publication *publication, const struct publication_w
 		if (errno && errno_is_failure(errno))
 			code = error_errno(error, errno, "cannot lock %s", path);
 		else if (waited > wait->timeout)
-			code = pause_for_lock(wait, path, &waited, error);
+			code = give_up(wait, path, error);
 		waited += LOCK_RETRY;
 		close(take_fd(&publication->lock_fd));
 		if (code == 0)
