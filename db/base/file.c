@@ -245,14 +245,8 @@ int file_open_for(struct readers readers, int directory, const char *name)
 	return -1;
 }
 
-typedef int status_function(int directory, const char *path, struct stat *status);
-
-static int follow_all(int directory, const char *path, struct stat *status)
-{
-	return fstatat(directory, path, status, 0);
-}
-
-static int find_status(status_function *look, int directory, const char *path, struct stat *status,
+/* @is_plain: see file_status_plain(). */
+static int find_status(bool is_plain, int directory, const char *path, struct stat *status,
                        struct error *error)
 {
 	CLEANUP(cleanup_free) char *inside = NULL;
@@ -262,19 +256,21 @@ static int find_status(status_function *look, int directory, const char *path, s
 
 	if (is_inside)
 		fd = resolve_below(top, inside, O_PATH);
-	if (is_inside ? fd >= 0 && fstat(fd, status) == 0 : look(directory, path, status) == 0)
+	if (is_inside  ? fd >= 0 && fstat(fd, status) == 0
+	    : is_plain ? fstatat(directory, path, status, 0) == 0
+	               : look_at(directory, path, status) == 0)
 		return 1;
 	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 }
 
 int file_status(int directory, const char *path, struct stat *status, struct error *error)
 {
-	return find_status(look_at, directory, path, status, error);
+	return find_status(false, directory, path, status, error);
 }
 
 int file_status_plain(int directory, const char *path, struct stat *status, struct error *error)
 {
-	return find_status(follow_all, directory, path, status, error);
+	return find_status(true, directory, path, status, error);
 }
 
 bool file_can_list(const char *path)
