@@ -125,9 +125,8 @@ static struct slice plain_name(struct slice path)
 {
 	struct slice name = path_base(path);
 
-	return path.len > 0 && text_is_plain(path, "._+-/") && name.len <= NAME_MAX_SHOWN
-	               ? name
-	               : (struct slice){0};
+	return text_is_plain(path, "._+-/") && name.len <= NAME_MAX_SHOWN ? name
+	                                                                  : (struct slice){0};
 }
 
 /*

@@ -69,8 +69,7 @@ static int read_json(struct worksheet *sheet, const char *view, struct slice bod
 
 /* --- HTML --- */
 
-/* Decode "&#43;" or "&#x2b;", as Go writes '+', for an ASCII character; returns its length, or 0.
- */
+/* Decode "&#43;" or "&#x2b;" (Go writes '+' so), if it is ASCII; returns its length, or 0. */
 static size_t number_of(struct slice text, char *to)
 {
 	char copy[8];

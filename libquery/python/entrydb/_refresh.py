@@ -30,17 +30,15 @@ def _claim(file):
     """
     try:
         lock = os.open(f"{file}.lock", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:  # the system's, for instance
+        try:
+            os.lockf(lock, os.F_TLOCK, 0)  # not flock(), as the writer does
+            status, now = os.fstat(lock), time.time()
+            if status.st_nlink != 1 or {status.st_uid, os.stat(file).st_uid} != {os.geteuid()} \
+                    or status.st_atime < _LONG_AGO and abs(now - status.st_mtime) < _PAUSE:
+                return False
+            os.utime(lock, (0, now))
+            return True
+        finally:
+            os.close(lock)
+    except OSError:  # the system's lock, for instance; or another process claims it
         return False
-    try:
-        os.lockf(lock, os.F_TLOCK, 0)  # not flock(), as the writer does
-        status, now = os.fstat(lock), time.time()
-        if status.st_nlink != 1 or {status.st_uid, os.stat(file).st_uid} != {os.geteuid()} \
-                or status.st_atime < _LONG_AGO and abs(now - status.st_mtime) < _PAUSE:
-            return False
-        os.utime(lock, (0, now))
-        return True
-    except OSError:  # another process claims it
-        return False
-    finally:
-        os.close(lock)
