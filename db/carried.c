@@ -20,6 +20,7 @@ struct carried carried_of(const struct publication_record *recorded, const struc
 	                      changed - CARRIED_PUBLISHING > published,
 	        .is_sealed = recorded->sealed,
 	        .is_set_back = modified < published - NANOSECONDS,
+	        .time = published,
 	        .mtime = modified,
 	};
 }
@@ -36,19 +37,28 @@ bool carried_names_suffice(const struct carried *carried, struct stamp now)
 	return carried->is_sealed && now.mtime <= carried->mtime;
 }
 
-/* Copies preserve nanoseconds, microseconds (or a double's approximation) or whole seconds. */
-static bool same_time(int64_t recorded, int64_t now)
+bool carried_may_be_younger(const struct carried *carried, int64_t mtime)
+{
+	return mtime > carried->time - (mtime % NANOSECONDS == 0 ? NANOSECONDS : 0);
+}
+
+/*
+ * Copies preserve nanoseconds, microseconds (or a double's approximation) or whole seconds, which
+ * do not tell two builds of one second apart: then nothing may be @younger.
+ */
+static bool same_time(int64_t recorded, int64_t now, bool younger)
 {
 	int64_t lost;
 
 	if (__builtin_sub_overflow(recorded, now, &lost))
 		return false; /* a hostile database may hold any number */
-	return now % NANOSECONDS == 0 ? lost >= 0 && lost < NANOSECONDS
-	                              : lost > -MICROSECOND && lost < MICROSECOND;
+	if (now % NANOSECONDS == 0 && lost != 0)
+		return lost > 0 && lost < NANOSECONDS && !younger;
+	return lost > -MICROSECOND && lost < MICROSECOND;
 }
 
 bool carried_same(const struct carried *carried, const struct outline *recorded,
-                  const struct outline *now)
+                  const struct outline *now, int64_t directory)
 {
 	if (!recorded->exists || !now->exists)
 		return recorded->exists == now->exists;
@@ -56,7 +66,7 @@ bool carried_same(const struct carried *carried, const struct outline *recorded,
 		return false;
 	if (carried->is_sealed)
 		return now->mtime <= carried->mtime;
-	return same_time(recorded->mtime, now->mtime) ||
+	return same_time(recorded->mtime, now->mtime, carried_may_be_younger(carried, directory)) ||
 	       (carried->is_set_back && now->mtime == carried->mtime &&
 	        recorded->mtime > now->mtime);
 }

@@ -12,8 +12,9 @@
  *
  *     the database is              a distribution is unchanged if
  *       as published                 all its stamps match: this module is not used
- *       another file                 names and sizes match, and modification times, of which
- *                                    fractions of a second may have been dropped
+ *       another file                 names and sizes match, and modification times; fractions of a
+ *                                    second may have been dropped if the directory is not younger
+ *                                    than the database
  *       another file, set back       the same; or its time equals the database's and is
  *         in time                    older than recorded: all were set to one value
  *       sealed                       names and sizes match, and it is not younger than the
@@ -37,6 +38,7 @@ struct carried {
 	bool is_touched;   /* its change time is not that of the publication */
 	bool is_sealed;
 	bool is_set_back; /* its modification time precedes the publication */
+	int64_t time;     /* of the publication */
 	int64_t mtime;    /* of the database, now */
 };
 
@@ -49,8 +51,12 @@ bool carried_with(const struct carried *carried, struct stamp recorded, struct s
 /* Do matching names alone prove the path entry unchanged? */
 bool carried_names_suffice(const struct carried *carried, struct stamp now);
 
-/* Does the file @now match its record? */
+/* May what has this modification time, of which a fraction may be lost, be of after the
+ * publication? */
+bool carried_may_be_younger(const struct carried *carried, int64_t mtime);
+
+/* Does the file @now match its record? @directory: the modification time of its directory. */
 bool carried_same(const struct carried *carried, const struct outline *recorded,
-                  const struct outline *now);
+                  const struct outline *now, int64_t directory);
 
 #endif

@@ -129,6 +129,7 @@ struct distribution_record {
 	bool reused;      /* the row with this id is still valid: nothing was read */
 	bool unread;      /* entry points were not read either: probably shadowed */
 	int64_t directory_stamp, files_stamp;
+	int64_t modified; /* the directory, as found; not recorded */
 	struct outline entry_points_txt, metadata;
 	struct entry_point_record *entry_points;
 	size_t entry_point_count;

@@ -309,7 +309,7 @@ static bool zip_unchanged(struct entrydb *db, const struct path_entry *entry,
 	if (stamp_equal(entry->row.stamp, stamp))
 		return true;
 	carried = ignores_stamps(db, entry) ? NULL : carried_here(db, entry, stamp);
-	return carried && carried_same(carried, &recorded, &now);
+	return carried && carried_same(carried, &recorded, &now, 0);
 }
 
 /* --- the decision --- */

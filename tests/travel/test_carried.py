@@ -5,13 +5,16 @@ import os
 import shutil
 import subprocess
 import tarfile
+import time
 import zipfile
 
+import carry
 import support
 import travel
 from travel import CLAMP, TravelTest, clamp, copy, run, tool, workers
 
-HOUR = 3600 * 10 ** 9  # nanoseconds
+SECOND = 10 ** 9       # nanoseconds
+HOUR = 3600 * SECOND
 SHADOWED = 1           # of these distributions; a query does not read it
 ALL = 16               # distributions with an entry_points.txt, see TravelTest.fill()
 MARK = 1162888265      # seconds since 1970: the mark of a database that could not be updated
@@ -129,6 +132,22 @@ class Partly(TravelTest):
         os.rename(there, self.site)
         self.check_right(self.prefix)
         self.assertEqual(len(self.opened(self.prefix)), ALL - SHADOWED)
+
+    def test_two_builds_of_one_second(self):
+        """The second, which no database knows, comes from a cache that keeps times; then fractions are lost."""
+        then, path = time.time_ns() // SECOND * SECOND - HOUR, f"{self.info(self.prefix)}/entry_points.txt"
+        text = support.read(path)
+        for name in ("entry_points.txt", "METADATA"):
+            os.utime(f"{self.info(self.prefix)}/{name}", ns=(then + 1, then + 1))
+        self.index()
+        shutil.move(self.info(self.prefix), f"{self.top}/old")
+        shutil.copytree(f"{self.top}/old", self.info(self.prefix))
+        support.write(path, text.replace("main", "niam"))
+        for name in ("entry_points.txt", "METADATA"):
+            os.utime(f"{self.info(self.prefix)}/{name}", ns=(then + 2, then + 2))
+        os.utime(self.info(self.prefix))
+        carry.in_whole_seconds(self.prefix)
+        self.check_right(self.prefix)
 
     def test_one_distribution_added(self):
         """Unchanged distributions in a changed directory are not opened, in place or mounted elsewhere."""

@@ -59,7 +59,7 @@ static void test_the_same_inode(void **state)
 
 static bool same(const struct carried *carried, struct outline recorded, struct outline now)
 {
-	return carried_same(carried, &recorded, &now);
+	return carried_same(carried, &recorded, &now, carried->time);
 }
 
 static struct outline file(int64_t size, int64_t mtime)
@@ -88,6 +88,21 @@ static void test_outline(void **state)
 	assert_true(same(&other, file(9, -1), file(9, -SECOND))); /* before 1970 */
 	assert_false(same(&other, file(9, INT64_MIN), file(9, INT64_MAX)));
 	assert_false(same(&other, file(9, INT64_MAX), file(9, INT64_MIN)));
+}
+
+/* Two builds may be of the same second. */
+static void test_directory_is_younger(void **state)
+{
+	const struct carried other = carried(INODE + 1, NOW + 6, NOW + 7);
+	int64_t then = NOW - 10 * SECOND + 123456789;
+	const struct outline recorded = file(9, then), whole = file(9, then - 123456789),
+	                     micro = file(9, then - 789);
+
+	assert_true(carried_same(&other, &recorded, &whole, other.time));
+	assert_false(carried_same(&other, &recorded, &whole, other.time + 1));
+	assert_true(carried_same(&other, &recorded, &recorded, other.time + 1));
+	assert_true(carried_same(&other, &recorded, &micro, other.time + 1));
+	assert_true(carried_same(&other, &whole, &whole, other.time + 1));
 }
 
 /* All times were set to the same value, which the database reveals. */
@@ -122,4 +137,5 @@ static void test_sealed(void **state)
 
 RUN_TESTS(cmocka_unit_test(test_unchanged_file), cmocka_unit_test(test_another_file),
           cmocka_unit_test(test_the_same_inode), cmocka_unit_test(test_outline),
-          cmocka_unit_test(test_set_back), cmocka_unit_test(test_sealed))
+          cmocka_unit_test(test_directory_is_younger), cmocka_unit_test(test_set_back),
+          cmocka_unit_test(test_sealed))

@@ -76,6 +76,7 @@ int row_stamps(struct tree *tree, const struct distribution_record *known,
 		return 0;
 	code = stat_file(tree, out->directory, "", &file_data, &out->metadata, error);
 	out->directory_stamp = digest_of(&file_data);
+	out->modified = file_data.count > 0 ? (int64_t)file_data.words[0] : 0;
 	file_data.count = 0;
 	if (code >= 0 && !is_still_without(known, out->directory_stamp))
 		code = stat_file(tree, out->directory, "entry_points.txt", &file_data,
@@ -104,8 +105,9 @@ bool row_matches(const struct carried *carried, const struct distribution_record
 	if (!carried)
 		return now->directory_stamp == row->directory_stamp &&
 		       now->files_stamp == row->files_stamp;
-	return carried_same(carried, &row->entry_points_txt, &now->entry_points_txt) &&
-	       carried_same(carried, &row->metadata, &now->metadata);
+	return carried_same(carried, &row->entry_points_txt, &now->entry_points_txt,
+	                    now->modified) &&
+	       carried_same(carried, &row->metadata, &now->metadata, now->modified);
 }
 
 static int matches_by_files(struct tree *tree, const struct carried *carried,
@@ -134,13 +136,20 @@ static int matches_carried(struct tree *tree, const struct carried *carried, enu
                            const struct distribution_record *row, struct error *error)
 {
 	struct file_data file_data = {.count = 0};
+	int64_t modified = tree->stamp.mtime; /* if nothing was replaced, no directory was */
 	struct outline now;
-	int code;
+	int code = 1;
 
 	if (carried_names_suffice(carried, tree->stamp))
 		return 1;
-	code = stat_file(tree, row->directory, "entry_points.txt", &file_data, &now, error);
-	if (code < 0 || !carried_same(carried, &row->entry_points_txt, &now))
+	if (carried_may_be_younger(carried, modified)) {
+		code = stat_file(tree, row->directory, "", &file_data, &now, error);
+		modified = (int64_t)file_data.words[0];
+		file_data.count = 0;
+	}
+	if (code > 0)
+		code = stat_file(tree, row->directory, "entry_points.txt", &file_data, &now, error);
+	if (code < 0 || !carried_same(carried, &row->entry_points_txt, &now, modified))
 		return code < 0 ? code : 0;
 	if (!metadata_shows(row, by))
 		return 1;
@@ -148,7 +157,7 @@ static int matches_carried(struct tree *tree, const struct carried *carried, enu
 	code = stat_file(tree, row->directory, NULL, &file_data, &now, error);
 	if (code == 0) /* @row may be a file itself */
 		code = stat_file(tree, row->directory, "", &file_data, &now, error);
-	return code < 0 ? code : carried_same(carried, &row->metadata, &now);
+	return code < 0 ? code : carried_same(carried, &row->metadata, &now, modified);
 }
 
 int row_is_valid(struct tree *tree, const struct carried *carried, enum row_check by,

@@ -206,6 +206,8 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 	}
 	began = nanoseconds_now(CLOCK_MONOTONIC);
 	code = read_now(tree, request, arena, out, error);
+	if (code > 0 && out->len > AHEAD_BYTES)
+		return code; /* it was slow because it is large */
 	if (!directory->ahead && ahead_pays(&directory->pace, began, count - next - 1))
 		directory->ahead = ahead_begin(read_one_ahead, directory, next + 1, count);
 	return code;
