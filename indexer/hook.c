@@ -273,7 +273,8 @@ static void cleanup_process(struct process *process)
 /*
  * In /proc/PID/stat the parent's id follows the program name, which may contain anything, and the
  * state. Reading the words accesses the memory of the process, in which another user could make us
- * wait: so only our own processes are read.
+ * wait: so only our own processes are read. The directory shows whose it is; the files in it are
+ * root's if the process wants that (PR_SET_DUMPABLE).
  */
 static bool look_at(pid_t pid, struct process *out)
 {
@@ -283,9 +284,11 @@ static bool look_at(pid_t pid, struct process *out)
 	char path[64];
 	long parent;
 
+	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
+	if (stat(path, &status) != 0 || status.st_uid != geteuid())
+		return false;
 	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	if (stat(path, &status) == 0 && status.st_uid == geteuid() &&
-	    small_file_read(path, COMMAND_LINE_READ, &text, &out->len, NULL) > 0)
+	if (small_file_read(path, COMMAND_LINE_READ, &text, &out->len, NULL) > 0)
 		behind = strrchr(text, ')');
 	if (!behind || sscanf(behind + 1, " %*c %ld", &parent) != 1)
 		return false;

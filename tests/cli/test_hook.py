@@ -425,6 +425,17 @@ class Caller(HookTest):
         self.assertEqual(self.run_script("pip", "install", "a", by=f"{shutil.which('setpriv')} --reuid={STRANGER} "
                                          f"--regid={STRANGER} --clear-groups "), "test")
 
+    @needs_root
+    def test_an_undumpable_program_of_another_user(self):
+        """The files of such a process in /proc are root's; its directory there is not."""
+        script = (f"import ctypes, os, subprocess; os.setresuid({STRANGER}, {STRANGER}, 0); ctypes.CDLL(None).prctl(4, 0)\n"
+                  f"assert os.stat('/proc/self/stat').st_uid == 0\n"
+                  f"subprocess.run([{PROGRAM!r}, 'update', '--hook', 'test', {self.prefix!r}], preexec_fn=lambda: os.setresuid(0, 0, 0), check=True)\n")
+        write(f"{self.bin}/pip", script)
+        add_distribution(self.site, "new")
+        subprocess.run([sys.executable, f"{self.bin}/pip", "install", "a"], env=self.environment(), check=True, stdin=subprocess.DEVNULL)
+        self.assertEqual(self.commands()[-1], "test")
+
     def test_secrets_and_long_commands(self):
         found = self.run_script("pip", "install", "--index-url", "https://me:secret@host.example/t/TOKEN/simple/",
                                 "--token", "hunter2", "a")
