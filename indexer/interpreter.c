@@ -46,13 +46,14 @@ static int interpreter_of(const char *path_entry, char **out)
 	prefixes[0].len = (size_t)len;
 	count = layout_environment(path) > 0 ? 1 : 3;
 	for (size_t i = 0; i < count && !*out; i++) {
+		struct stat status;
 		CLEANUP(cleanup_free)
 		char *file = text_format("%.*s/bin/%.*s", (int)prefixes[i].len, prefixes[i].ptr,
 		                         (int)python.len, python.ptr);
 
 		if (!file)
 			return ERROR_NOMEM;
-		if (access(file, X_OK) == 0)
+		if (file_status(AT_FDCWD, file, &status, NULL) > 0 && status.st_mode & 0111)
 			*out = take(file);
 	}
 	return 0;

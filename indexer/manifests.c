@@ -344,8 +344,9 @@ void manifests_follow(const struct options *options, const struct database *data
 		char *list = directory ? text_format("%s/" MANIFESTS_LIST, directory) : NULL;
 		struct manifests_result result = {0};
 		struct error error = {0};
+		struct stat status;
 
-		if (!list || access(list, F_OK) != 0)
+		if (!list || file_status(AT_FDCWD, list, &status, NULL) <= 0)
 			continue;
 		if (manifests_write(options, database, &hosts[i], false, &result, &error) < 0)
 			message("%s", error_text(&error));

@@ -221,12 +221,13 @@ int image_forget(const struct options *options, const char *path, struct error *
 	CLEANUP(cleanup_free) char *parent = NULL;
 	CLEANUP(cleanup_close) int fd = -1;
 	struct slice gone;
+	struct stat status;
 	int code = kept_find(path, options->platform, &kept, error);
 
 	if (code < 0)
 		return code == ERROR_NOTFOUND ? 0 : code;
 	gone = slice_of(options->platform ? kept.place : kept.directory);
-	if (access(gone.ptr, F_OK) != 0)
+	if (file_status(AT_FDCWD, gone.ptr, &status, NULL) <= 0)
 		return 0;
 	parent = strndup(gone.ptr, path_directory(gone).len);
 	code = parent ? open_trees(parent, SAFE_EXISTING, &fd, error) : error_nomem(error);

@@ -714,6 +714,29 @@ class Looking(TrustTest):
                                      {"is:plain", "is:theirs", "is:everybodys"}, without)
         self.assertIn("\tabsent", self.run_program("status", "--path", f"{self.prefix}/lib/python3.13").out)
 
+    def test_the_root_of_his_process(self):
+        """What lies behind such a link may never answer: root does not even look there."""
+        there = f"/proc/{os.getpid()}/root"
+        add_distribution(self.site, "alpha", text="[console_scripts]\nalpha = alpha:main\n")
+        python = f"{self.prefix}/bin/{os.path.basename(os.path.dirname(SITE))}"
+        os.makedirs(os.path.dirname(python), exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(python)
+        os.symlink(f"{there}{PYTHON}", python)
+        write(f"{self.prefix}/pyvenv.cfg", "home = /usr/bin\n")
+        self.other.own(self.prefix)
+        reply = self.run_program("run", "alpha", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT)
+        self.assertIn("no Python was found", reply.err)
+        for path in self.look(self.prefix):
+            os.lchown(path, 0, 0)
+        os.makedirs(f"{self.top}/theirs/adbc/drivers")
+        write(f"{self.top}/theirs/adbc/drivers/.entrydb", "")
+        os.mkdir(f"{self.prefix}/etc")
+        os.symlink(f"{there}{self.top}/theirs/adbc", f"{self.prefix}/etc/adbc")
+        self.other.own(f"{self.prefix}/etc")
+        for _ in range(2):
+            self.assertNotIn("adbc", self.run_program("update", self.prefix, status=DONE).err)
+
     def test_a_link_to_a_private_database(self):
         """Root's own, which is as true of his prefix as of root's, but not his to show."""
         os.chmod(self.mine, 0o700)
