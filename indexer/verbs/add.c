@@ -214,7 +214,7 @@ static void search_directory(struct add *add, const char *directory)
 		add->out_of_memory |= !path;
 		if (add->out_of_memory || interrupted())
 			continue;
-		if (lstat(path, &status) != 0)
+		if (fstatat(dirfd(opened), names.paths[i].ptr, &status, AT_SYMLINK_NOFOLLOW) != 0)
 			complain(add, path, errno);
 		else if (S_ISDIR(status.st_mode))
 			search_directory(add, path);
