@@ -97,12 +97,12 @@ void reader_close(struct reader *reader)
 	free(reader);
 }
 
-bool reader_is_current(const struct reader *reader)
+bool reader_is_current(struct reader *reader)
 {
 	const struct stat *a = &reader->opened;
 	struct stat b;
 
-	return file_status_plain(AT_FDCWD, reader->sql.file, &b, NULL) > 0 &&
+	return file_status_again(reader->sql.file, &reader->way, &b, NULL) > 0 &&
 	       safe_same_file(a, &b) && a->st_size == b.st_size &&
 	       a->st_ctim.tv_sec == b.st_ctim.tv_sec && a->st_ctim.tv_nsec == b.st_ctim.tv_nsec &&
 	       !lost_file(reader);

@@ -43,7 +43,7 @@ struct reader_status {
 struct reader_status reader_status(const struct reader *reader);
 
 /* Is the open file still the one at the reader's path? Two stats. */
-bool reader_is_current(const struct reader *reader);
+bool reader_is_current(struct reader *reader);
 
 /* The database's record of its publication: 1 found, 0 none. */
 int reader_publication(struct reader *reader, struct publication_record *out, struct error *error);

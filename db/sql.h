@@ -13,6 +13,7 @@
 
 #include "db/base/error.h"
 #include "db/base/slice.h"
+#include "db/base/trust.h"
 
 /* schema.sql as a string, and the two numbers that it stores in the file's header. */
 extern const char sql_schema[];
@@ -60,6 +61,7 @@ struct sql {
 struct reader {
 	struct sql sql;
 	struct stat opened; /* the published file */
+	enum trust_way way; /* to it */
 	int fd;
 	sqlite3_stmt *selection;
 	size_t spent; /* for its rows */

@@ -364,7 +364,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	if (code > 0)
 		code = entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT
 		               ? file_status(AT_FDCWD, entry->path, &status, error)
-		               : file_status_plain(AT_FDCWD, entry->path, &status, error);
+		               : file_status_again(entry->path, &entry->way, &status, error);
 	/* A file with a trailing slash does not exist, as for any system call. */
 	if (code > 0 && !S_ISDIR(status.st_mode) &&
 	    slice_ends(slice_of(entry->spelled), SLICE("/")))

@@ -51,12 +51,13 @@ enum entry_state {
 
 /* A path entry, its row in the database, and the data read from the disk. */
 struct path_entry {
-	char *spelled; /* as the caller spelled it */
-	char *path;    /* absolute, with the sysroot; NULL if it cannot be resolved */
-	char *display; /* the prefix of file names in results */
-	bool relative; /* resolved again at each refresh */
-	bool archive;  /* a catalogued archive: never checked against the disk */
-	bool ruled;    /* policy.c knows its environment, which stays the same */
+	char *spelled;      /* as the caller spelled it */
+	char *path;         /* absolute, with the sysroot; NULL if it cannot be resolved */
+	char *display;      /* the prefix of file names in results */
+	bool relative;      /* resolved again at each refresh */
+	bool archive;       /* a catalogued archive: never checked against the disk */
+	bool ruled;         /* policy.c knows its environment, which stays the same */
+	enum trust_way way; /* to it */
 
 	size_t source;          /* the source of the row, or SOURCE_NONE */
 	unsigned generation;    /* of the sources, when the row was looked up */

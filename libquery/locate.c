@@ -181,6 +181,7 @@ int locate_path(struct entrydb *db, struct path_entry *entry, struct error *erro
 		return 1;
 	free(entry->path);
 	entry->path = take(path);
+	entry->way = TRUST_WAY_UNKNOWN;
 	forget_row(entry);
 	entry_forget_read(entry);
 	entry->state = ENTRY_UNKNOWN;

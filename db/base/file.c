@@ -273,6 +273,17 @@ int file_status_plain(int directory, const char *path, struct stat *status, stru
 	return find_status(true, directory, path, status, error);
 }
 
+int file_status_again(const char *path, enum trust_way *way, struct stat *status,
+                      struct error *error)
+{
+	if (*way == TRUST_WAY_UNKNOWN)
+		*way = geteuid() != 0 || safe_believe(path, sysroot_of(path), TRUST_NO_OTHER, NULL,
+		                                      NULL) == 0
+		               ? TRUST_WAY_OWN
+		               : TRUST_WAY_OTHERS;
+	return find_status(*way == TRUST_WAY_OWN, AT_FDCWD, path, status, error);
+}
+
 bool file_can_list(const char *path)
 {
 	CLEANUP(cleanup_free) char *inside = text_format("%s/.", path);

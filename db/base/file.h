@@ -14,6 +14,7 @@
 
 #include "db/base/error.h"
 #include "db/base/slice.h"
+#include "db/base/trust.h"
 
 /*
  * Paths below the sysroot of the thread are resolved as if the sysroot were "/": no symbolic link
@@ -68,10 +69,16 @@ int file_open_for(struct readers readers, int directory, const char *name);
 int file_status(int directory, const char *path, struct stat *status, struct error *error);
 
 /*
- * The same in one request, but every link is followed: for a path in a directory of root's own, or
- * one that was examined before.
+ * The same in one request, but every link is followed: for a path in a directory of root's own.
  */
 int file_status_plain(int directory, const char *path, struct stat *status, struct error *error);
+
+/*
+ * The same for a path that is looked at again and again: in one request, unless others can make it
+ * lead elsewhere. *way: kept by the caller for this path.
+ */
+int file_status_again(const char *path, enum trust_way *way, struct stat *status,
+                      struct error *error);
 
 /* Can the directory be listed, and searched? Else errno says why. */
 bool file_can_list(const char *path);

@@ -23,6 +23,9 @@ enum trust {
 	TRUST_WRITABLE, /* users other than its owner can write it */
 };
 
+/* Can others make a path lead elsewhere? See file_status_again(). */
+enum trust_way { TRUST_WAY_UNKNOWN, TRUST_WAY_OWN, TRUST_WAY_OTHERS };
+
 #define FILE_FD_PATH_ROOM (sizeof("/proc/self/fd/") + 3 * sizeof(int))
 
 /* Write to @path a path by which the file behind @fd can be opened or inspected again. */

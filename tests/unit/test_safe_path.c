@@ -283,6 +283,31 @@ static void test_the_gate(void **state)
 	free(absolute);
 }
 
+/* Behind a link to another process, a file system may never answer: root does not look there. */
+static void test_looked_at_again(void **state)
+{
+	enum trust_way own = TRUST_WAY_UNKNOWN, theirs = TRUST_WAY_UNKNOWN;
+	char target[64];
+	struct stat status;
+
+	(void)state;
+	NEEDS_ROOT();
+	give("own", 0);
+	give("theirs/site", STRANGER);
+	give("theirs", STRANGER);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(file_status_again(scratch_path("own"), &own, &status, NULL), 1);
+		assert_int_equal(
+		        file_status_again(scratch_path("theirs/site"), &theirs, &status, NULL), 1);
+	}
+	assert_int_equal(own, TRUST_WAY_OWN);
+	assert_int_equal(rmdir("theirs/site"), 0);
+	snprintf(target, sizeof(target), "/proc/%d/root", (int)getppid());
+	link_to(target, "theirs/site", STRANGER);
+	assert_int_equal(stat("theirs/site", &status), 0);
+	assert_int_equal(file_status_again(scratch_path("theirs/site"), &theirs, &status, NULL), 0);
+}
+
 static int open_own(void *payload)
 {
 	return -open_at(payload, "home/alice/link/x", NULL, SAFE_CREATE);
@@ -397,5 +422,6 @@ static void test_low_descriptors(void **state)
 
 RUN_TESTS(TEST(test_spellings), TEST(test_what_is_made), TEST(test_own_links),
           TEST(test_territories), TEST(test_sticky), TEST(test_links_of_others),
-          TEST(test_links_of_proc), TEST(test_the_gate), TEST(test_as_a_user), TEST(test_sysroot),
-          TEST(test_a_renamed_sysroot), TEST(test_sysroot_of_another), TEST(test_low_descriptors))
+          TEST(test_links_of_proc), TEST(test_the_gate), TEST(test_looked_at_again),
+          TEST(test_as_a_user), TEST(test_sysroot), TEST(test_a_renamed_sysroot),
+          TEST(test_sysroot_of_another), TEST(test_low_descriptors))
