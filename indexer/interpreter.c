@@ -4,6 +4,8 @@
  */
 #include "indexer/interpreter.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,22 +69,53 @@ static int check_owner(const char *path, struct error *error)
 	return code < 0 ? error_set(error, code, "%s: not run: %s", path, error_text(error)) : 0;
 }
 
+/* The same for the directory and each file in it that may be the module @name, by any suffix. */
+static int check_files(const char *directory, const char *name, struct error *error)
+{
+	int more = 1, code = check_owner(directory, error);
+	CLEANUP(cleanup_closedir)
+	DIR *opened = code == 0 ? file_open_directory(AT_FDCWD, directory) : NULL;
+	size_t len = strlen(name);
+	const char *found;
+
+	while (code == 0 && opened && (more = file_next(opened, &found)) > 0) {
+		CLEANUP(cleanup_free) char *file = NULL;
+
+		if (strncmp(found, name, len) != 0 || !strchr(".", found[len]))
+			continue;
+		file = text_format("%s/%s", directory, found);
+		code = file ? check_owner(file, error) : error_nomem(error);
+	}
+	if (code == 0 && (!opened || more < 0) && errno_is_failure(errno))
+		code = error_errno(error, errno, "%s", directory);
+	return code;
+}
+
+static int check_import(const char *directory, const char *name, struct error *error)
+{
+	CLEANUP(cleanup_free) char *compiled = text_format("%s/__pycache__", directory);
+	int code = compiled ? check_files(directory, name, error) : error_nomem(error);
+
+	return code < 0 ? code : check_files(compiled, name, error);
+}
+
 /* The same for the module and its packages, as far as they are in the path entry. */
 static int check_module(const char *place, const char *module, struct error *error)
 {
-	static const char *const suffixes[] = {"/__init__.py", "/__pycache__", ".py", ""};
 	CLEANUP(cleanup_free) char *path = text_format("%s/%s.", place, module);
 	char *dot = path ? path + strlen(place) : NULL;
 	int code = path ? 0 : error_nomem(error);
 
-	while (code == 0 && (dot = strchr(dot, '.'))) {
-		*dot = '\0';
-		for (size_t i = 0; code == 0 && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-			CLEANUP(cleanup_free)
-			char *file = text_format("%s%s", path, suffixes[i]);
+	while (code == 0 && geteuid() == 0 && (dot = strchr(dot, '.'))) {
+		char *slash;
 
-			code = file ? check_owner(file, error) : error_nomem(error);
-		}
+		*dot = '\0';
+		slash = strrchr(path, '/');
+		*slash = '\0';
+		code = check_import(path, slash + 1, error);
+		*slash = '/';
+		if (code == 0)
+			code = check_import(path, "__init__", error);
 		*dot = '/';
 	}
 	return code;

@@ -830,7 +830,10 @@ class Running(TrustTest):
         write(f"{self.site}/pkg/__init__.py", "")
         os.rename(f"{self.site}/evil.py", f"{self.site}/pkg/evil.py")
         write(f"{self.site}/evil-1.0.dist-info/entry_points.txt", "[console_scripts]\nevil = pkg.evil:main\n")
-        for module in ("pkg", "pkg/__init__.py", "pkg/__pycache__", "pkg/evil.py"):
+        more = ("pkg/evil.pyc", "pkg/evil.abi3.so", "pkg/__pycache__/evil.cpython-3.pyc", "pkg/__init__.so", "pkg/__pycache__/__init__.cpython-3.pyc")
+        for module in more:
+            write(f"{self.site}/{module}", "")
+        for module in ("pkg", "pkg/__init__.py", "pkg/__pycache__", "pkg/evil.py", *more):
             os.chown(f"{self.site}/{module}", self.other.uid, self.other.gid)
             for verb in (["run", "evil"], ["probe", "console_scripts", "evil"]):
                 self.assertIn(f"{self.site}/{module} belongs to user", self.run_program(*verb, env={"ENTRYDB_PATH": self.site}, status=COULD_NOT).err)
