@@ -224,15 +224,19 @@ class Pushing(Fleet):
                          [["2", "2", "{1.0,2.0}"]])
 
     def test_what_would_break_a_query_of_all_hosts(self):
-        """An array of more than 1 GiB; a time that is none."""
+        """An array or a row of more than 1 GiB; a time that is none, or of which PostgreSQL cannot tell the month."""
         for number in range(150):
             SERVER.sql(f"SELECT entrydb.push('/{number}', '', '[[[\"r\", \"d\", \"many\", \"{number}\", null]], [], [], [], []]', '[]')", user=self.role)
         self.assertEqual(SERVER.sql("SELECT versions, hosts, array_length(which, 1) FROM entrydb.drift WHERE name = 'many'"),
                          [["150", "1", "100"]])
-        for moment, refused in ((1 << 62, True), (-1 << 62, True), (0, False), (1 << 33, False)):
+        for moment, refused in ((1 << 62, True), (-1 << 62, True), (-210866803200, True), (253402300800, True), (0, False), (1 << 33, False)):
             event = f"SELECT entrydb.push('/', '', '[[], [], [], [], [[{moment}, \"a\", \"r\", null, null, null, null, null, 0]]]', '[]')"
             self.assertEqual("ERROR" in SERVER.sql(event, user=self.role, check=False), refused)
-        SERVER.sql("SELECT to_timestamp(time) FROM entrydb.event")
+        SERVER.sql("SELECT date_trunc('month', to_timestamp(time)) FROM entrydb.event")
+        many = "SELECT jsonb_agg(jsonb_build_array('r', (i || 'e131060')::numeric, 'g', 'many', 'v', 'k', 's', null)) FROM generate_series(10000, 14500) i"
+        for rows, digest in ((many, "''"), ("SELECT '[]'::jsonb", "repeat('x', 600000000)")):
+            self.assertIn("more than 512 MiB at once", SERVER.sql(
+                f"SELECT entrydb.push('/', {digest}, jsonb_build_array('[]'::jsonb, ({rows})), '[]')", user=self.role, check=False))
 
     def test_odd_text(self):
         add_distribution(self.site, "odd", text="[g\\t]\na\\b = m:f\n\x1b = m:\u2028\n".replace("\u2028", "f"))
