@@ -11,26 +11,22 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/text.h"
-#include "indexer/message.h"
+#include "indexer/computing.h"
 
-#define COLUMNS_MAX   8          /* of a reply */
-#define READS_MAX     1024       /* from the socket, for connecting or for one reply */
-#define RECEIVED_MAX  (16 << 20) /* bytes, on one connection; libpq buffers one message */
-#define ENDLESS       "the fleet's server: its answer does not end"
-#define LOOK_EVERY    200  /* milliseconds; how often signals are checked */
-#define MESSAGE_MAX   4000 /* bytes of the server's message that are shown */
-#define COMPUTING_MAX 5    /* seconds of processor time for connecting */
-#define PATIENCE      10   /* times tcp_user_timeout, for a statement and its reply */
+#define COLUMNS_MAX  8          /* of a reply */
+#define READS_MAX    1024       /* from the socket, for connecting or for one reply */
+#define RECEIVED_MAX (16 << 20) /* bytes, on one connection; libpq buffers one message */
+#define ENDLESS      "the fleet's server: its answer does not end"
+#define LOOK_EVERY   200  /* milliseconds; how often signals are checked */
+#define MESSAGE_MAX  4000 /* bytes of the server's message that are shown */
+#define PATIENCE     10   /* times tcp_user_timeout, for a statement and its reply */
 
 struct fleet {
 	PGconn *connection;
@@ -73,7 +69,9 @@ static void fleet_close(struct fleet *fleet)
 {
 	if (!fleet)
 		return;
+	computing_limit(COMPUTING_MAX);
 	PQfinish(fleet->connection);
+	computing_limit(0);
 	free(fleet);
 }
 
@@ -182,6 +180,7 @@ static void begin(struct fleet *fleet, const char *keyword, int unit, int times)
 	fleet->began = milliseconds_now();
 	fleet->patience = silence ? (int64_t)silence * times : INT64_MAX;
 	fleet->reads = READS_MAX;
+	computing_limit(COMPUTING_MAX); /* until the next wait */
 	silence = silence / 10 * 9;
 	setsockopt(PQsocket(fleet->connection), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence,
 	           sizeof(silence));
@@ -214,31 +213,11 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 		ready = poll(&socket, 1, LOOK_EVERY);
 	}
 	fleet->reads -= (socket.revents & ~POLLOUT) != 0;
+	computing_limit(COMPUTING_MAX);
 	return 0;
 }
 
 /* --- connecting --- */
-
-/* For the password, libpq computes up to 2^31 hashes if the server wants it, without a pause. */
-static void end_program(int signal)
-{
-	static const char text[] =
-	        "entrydb: the fleet's server: it asks for too much computation\n";
-	ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
-
-	(void)signal;
-	(void)written;
-	_exit(STATUS_COULD_NOT);
-}
-
-/* 0: no limit. */
-static void limit_computing(int seconds)
-{
-	const struct itimerval limit = {.it_value.tv_sec = seconds};
-
-	signal(SIGVTALRM, end_program);
-	setitimer(ITIMER_VIRTUAL, &limit, NULL);
-}
 
 /* (By default, libpq prints notices of the server, without limit.) */
 static int complete(struct fleet *fleet, struct error *error)
@@ -248,7 +227,6 @@ static int complete(struct fleet *fleet, struct error *error)
 	int code = 0;
 
 	PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
-	limit_computing(COMPUTING_MAX);
 	while (code == 0 && PQstatus(fleet->connection) != CONNECTION_BAD &&
 	       next != PGRES_POLLING_OK) {
 		if (host != PQhost(fleet->connection)) /* each host has its own time limit */
@@ -258,7 +236,7 @@ static int complete(struct fleet *fleet, struct error *error)
 		if (code == 0)
 			next = PQconnectPoll(fleet->connection);
 	}
-	limit_computing(0);
+	computing_limit(0);
 	if (code == 0 && (next != PGRES_POLLING_OK || PQsetnonblocking(fleet->connection, 1) != 0))
 		code = failed(fleet, ERROR_IO, error);
 	return code;
@@ -370,12 +348,16 @@ static int read_answer(struct fleet *fleet, fleet_row *each, void *payload, stru
 static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
                      void *payload, struct error *error)
 {
+	int code;
+
 	begin(fleet, "tcp_user_timeout", 1, PATIENCE);
 	if (!PQsendQueryParams(fleet->connection, statement->text, statement->count, NULL,
 	                       statement->values, NULL, NULL, 0) ||
 	    !PQsetSingleRowMode(fleet->connection))
 		return failed(fleet, ERROR_IO, error);
-	return read_answer(fleet, each, payload, error);
+	code = read_answer(fleet, each, payload, error);
+	computing_limit(0);
+	return code;
 }
 
 __attribute__((visibility("default"))) const struct fleet_module entrydb_fleet_module = {

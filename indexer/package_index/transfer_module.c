@@ -15,6 +15,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/text.h"
+#include "indexer/computing.h"
 
 /* The Accept header for pages of an index. */
 #define ACCEPT                                                                                     \
@@ -476,7 +477,9 @@ static int finish(struct transfer *transfer, CURLcode result, struct error *erro
 	answer.problem = problem_of(transfer, result, status);
 	if (!answer.problem && status == 206)
 		read_range(transfer, &answer);
+	computing_limit(0);
 	code = transfer->done(transfer->payload, &answer, error);
+	computing_limit(COMPUTING_MAX);
 	while (*at != transfer)
 		at = &(*at)->next;
 	*at = transfer->next;
@@ -523,6 +526,7 @@ static int transfers_run(struct transfers *transfers, transfer_next *next, void 
 		while (code > 0);
 		if (code < 0 || !transfers->first)
 			return code;
+		computing_limit(COMPUTING_MAX);
 		code = start_waiting(transfers, error);
 		curl_multi_perform(transfers->multi, &running);
 		message = curl_multi_info_read(transfers->multi, &left);
@@ -533,22 +537,25 @@ static int transfers_run(struct transfers *transfers, transfer_next *next, void 
 		} else if (code == 0) {
 			curl_multi_poll(transfers->multi, NULL, 0, SIGNAL_INTERVAL, NULL);
 		}
+		computing_limit(0);
 	}
 	return code;
 }
 
 static void transfers_close(struct transfers *transfers)
 {
-	while (transfers && transfers->first) {
+	if (!transfers)
+		return;
+	computing_limit(COMPUTING_MAX);
+	while (transfers->first) {
 		struct transfer *transfer = transfers->first;
 
 		transfers->first = transfer->next;
 		curl_multi_remove_handle(transfers->multi, transfer->easy);
 		transfer_free(transfer);
 	}
-	if (!transfers)
-		return;
 	curl_multi_cleanup(transfers->multi);
+	computing_limit(0);
 	curl_free(transfers->user);
 	curl_free(transfers->password);
 	free(transfers);

@@ -30,6 +30,7 @@ import zipfile
 import support
 from program import LONG
 from support import COULD_NOT, DONE, NOT_FOUND, CommandTest, USAGE
+from tls_flood import TicketFlood
 
 JSON = "application/vnd.pypi.simple.v1+json"
 
@@ -720,6 +721,14 @@ class Lies(IndexTest):
                 (lambda h: h.answer(404, b""), "no such page"),
                 (lambda h: h.answer(403, b""), "another user or password")):
             self.refused("simple/bad/", lie, words)
+
+    @unittest.skipUnless(shutil.which("openssl"), "there is no openssl")
+    def test_tickets_without_end(self):
+        """OpenSSL reads them all before an answer."""
+        server = TicketFlood(self, lambda sealed: sealed.read())
+        self.variables = {"PIP_CERT": server.certificate}
+        reply = self.add("bad", url=f"https://localhost:{server.port}/simple/", status=COULD_NOT)
+        self.assertEqual(reply.err, "entrydb: the server asks for too much computation\n")
 
     def test_pages_that_say_nonsense(self):
         for fields in ({"url": "file:///etc/passwd"}, {"hashes": {"sha256": "0" * 64}},

@@ -20,6 +20,7 @@ import unittest
 import support
 from fleet_server import RELATIONS, RoundTrips, Server, make_site, stop_listening, tool
 from support import COULD_NOT, DONE, IS_ROOT, SITE, USAGE, CommandTest, add_distribution, write
+from tls_flood import TicketFlood
 
 OF_HOST = "JOIN entrydb.environment e ON e.id = v.environment JOIN entrydb.host h ON h.id = e.host WHERE h.name ="
 MODULE = f"{os.path.dirname(support.PROGRAM)}/entrydb-fleet.so"
@@ -649,7 +650,29 @@ class Answers(Fleet):
         server = Impostor(None, demand, authenticated=False)
         self.addCleanup(server.close)
         reply = self.run_program("push", f"postgresql://h:hush@127.0.0.1:{server.port}/fleet", self.prefix, status=COULD_NOT)
-        self.assertEqual(reply.err, "entrydb: the fleet's server: it asks for too much computation\n")
+        self.assertEqual(reply.err, "entrydb: the server asks for too much computation\n")
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl, which makes certificates, is not installed")
+    def test_tickets_without_end(self):
+        """OpenSSL reads them all before an answer."""
+        def greet(peer):
+            peer.recv(8)
+            peer.sendall(b"S")
+
+        def connect(sealed):
+            sealed.read()
+            sealed.send(message(b"R", bytes(4)))
+
+        def ask(sealed):
+            connect(sealed)
+            sealed.send(message(b"Z", b"I"))
+            sealed.read()
+
+        self.update()
+        for talk in (connect, ask):
+            server = TicketFlood(self, talk, greet)
+            reply = self.run_program("push", f"postgresql://h@127.0.0.1:{server.port}/fleet?sslmode=require", self.prefix, status=COULD_NOT)
+            self.assertEqual(reply.err, "entrydb: the server asks for too much computation\n")
 
     def test_tls_is_asked_for(self):
         """Unless the server is this machine, or it is said otherwise, wherever libpq looks; 0.0.0.0 is no such address, and leads here."""
