@@ -13,7 +13,6 @@
 #include "db/base/array.h"
 #include "db/base/path.h"
 
-#define FILES_MAX ((size_t)4 << 20) /* files on a page */
 #define MARKS_MAX ((size_t)8 << 20) /* in JSON: SQLite takes 24 bytes for each value or more */
 #define SPACE     " \t\r\n\f"
 
@@ -25,8 +24,8 @@ void page_free(struct page *page)
 
 static int add(struct page *page, const struct page_file *file, bool failed, struct error *error)
 {
-	if (page->count == FILES_MAX)
-		return error_set(error, ERROR_LIMIT, "more than %zu files on a page", FILES_MAX);
+	if (page->count == page->most)
+		return error_set(error, ERROR_LIMIT, "more than %zu files on a page", page->most);
 	if (failed || !array_grow(&page->files, page->count, sizeof(*page->files), &page->room))
 		return error_nomem(error);
 	if (file->name.len > 0 && file->name.len <= NAME_MAX && !slice_is_null(file->url))

@@ -716,6 +716,7 @@ class Lies(IndexTest):
                 (lambda h: h.answer(200, b"0\r\n\r\n", Transfer_Encoding="gzip, Chunked", Content_Encoding="gzip"), "larger than the limit"),
                 (lambda h: h.answer(200, b"0\r\n\r\n", Content_Type=JSON, Transfer_Encoding="Chunked", Content_Encoding="identity"), "no page of an index"),
                 (lambda h: h.answer(200, gzip.compress(b"{,," + b"," * (9 << 20)), Content_Type=JSON, Content_Encoding="gzip"), "values on a page"),
+                (lambda h: h.answer(200, gzip.compress(b"<a href=/x>" * 65537), Content_Type="text/html", Content_Encoding="gzip"), "more than 65536 files"),
                 (endless, "larger than the limit"),
                 (trailers, "larger than the limit"),
                 (lambda h: h.answer(404, b""), "no such page"),
