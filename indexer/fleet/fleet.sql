@@ -51,7 +51,7 @@ CREATE TABLE entrydb.startup (
 	root text NOT NULL, file text NOT NULL, line bigint NOT NULL, kind text NOT NULL, code text NOT NULL
 );
 CREATE TABLE entrydb.event (
-	time bigint NOT NULL CHECK (time BETWEEN 0 AND 250000000000), -- to 9892, or readers' queries of it would fail
+	time bigint NOT NULL CHECK (time BETWEEN 0 AND 250000000000), -- or queries fail, such as for months
 	action text NOT NULL, root text NOT NULL, distribution text,
 	old_version text, version text, detail text, command text, uid bigint NOT NULL
 );
@@ -102,9 +102,10 @@ DECLARE
 	columns text;
 	sent text;
 BEGIN
-	-- The JSON number 1e131071 is short until it becomes text: an array or a row of more than 1 GiB could not be read.
-	IF octet_length(concat(path, digest, rows, findings)) > 1 << 29 THEN
-		RAISE EXCEPTION 'more than 512 MiB at once';
+	-- The JSON number 1e131071 is short until it is text. Neither arrays nor rows may exceed 1 GiB,
+	-- and COPY, so pg_dump, puts a backslash before some characters.
+	IF octet_length(concat(path, digest, rows, findings)) > 500000000 THEN
+		RAISE EXCEPTION 'more than 500 MB at once';
 	END IF;
 	INSERT INTO entrydb.environment AS e (host, path, digest, pushed)
 	VALUES ((SELECT id FROM entrydb.host WHERE name = session_user), push.path, push.digest, clock_timestamp())

@@ -236,7 +236,7 @@ class Pushing(Fleet):
         SERVER.sql("SELECT date_trunc('month', to_timestamp(time)) FROM entrydb.event")
         many = "SELECT jsonb_agg(jsonb_build_array('r', (i || 'e131060')::numeric, 'g', 'many', 'v', 'k', 's', null)) FROM generate_series(10000, 14500) i"
         for rows, digest in ((many, "''"), ("SELECT '[]'::jsonb", "repeat('x', 600000000)")):
-            self.assertIn("more than 512 MiB at once", SERVER.sql(
+            self.assertIn("more than 500 MB at once", SERVER.sql(
                 f"SELECT entrydb.push('/', {digest}, jsonb_build_array('[]'::jsonb, ({rows})), '[]')", user=self.role, check=False))
 
     def test_odd_text(self):
