@@ -348,14 +348,14 @@ static int read_answer(struct fleet *fleet, fleet_row *each, void *payload, stru
 static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
                      void *payload, struct error *error)
 {
+	bool sent;
 	int code;
 
 	begin(fleet, "tcp_user_timeout", 1, PATIENCE);
-	if (!PQsendQueryParams(fleet->connection, statement->text, statement->count, NULL,
-	                       statement->values, NULL, NULL, 0) ||
-	    !PQsetSingleRowMode(fleet->connection))
-		return failed(fleet, ERROR_IO, error);
-	code = read_answer(fleet, each, payload, error);
+	sent = PQsendQueryParams(fleet->connection, statement->text, statement->count, NULL,
+	                         statement->values, NULL, NULL, 0) &&
+	       PQsetSingleRowMode(fleet->connection);
+	code = sent ? read_answer(fleet, each, payload, error) : failed(fleet, ERROR_IO, error);
 	computing_limit(0);
 	return code;
 }
