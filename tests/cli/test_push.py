@@ -672,7 +672,8 @@ class Answers(Fleet):
         for talk in (connect, ask):
             server = TicketFlood(self, talk, greet)
             reply = self.run_program("push", f"postgresql://h@127.0.0.1:{server.port}/fleet?sslmode=require", self.prefix, status=COULD_NOT)
-            self.assertEqual(reply.err, "entrydb: the server asks for too much computation\n")
+            # The latter if this server pauses, such as on a busy machine.
+            self.assertRegex(reply.err, r"\Aentrydb: the (server asks for too much computation|fleet's server: its answer does not end)\n\Z")
 
     def test_tls_is_asked_for(self):
         """Unless the server is this machine, or it is said otherwise, wherever libpq looks; 0.0.0.0 is no such address, and leads here."""
