@@ -22,6 +22,7 @@
 #include "db/base/trust.h"
 
 #define LOCK_RETRY  10 /* milliseconds between two tries */
+#define TICK_MAX    2  /* seconds: the longest tick of a file system's clock */
 #define COPY_CHUNK  ((size_t)1 << 30)
 #define COPY_BUFFER ((size_t)1 << 16)
 
@@ -226,14 +227,16 @@ static int remove_leftovers(const struct publication *publication)
 static int make_new_file(struct publication *publication, struct error *error)
 {
 	struct sibling new = sibling(publication, ".new");
-	struct stat now;
+	struct stat now, above;
 
 	if (remove_leftovers(publication) == 0)
 		publication->new_fd = safe_openat(publication->directory_fd, new.name,
 		                                  O_RDWR | O_CREAT | O_EXCL, 0600);
-	if (publication->new_fd < 0 || fstat(publication->new_fd, &now) != 0)
+	if (publication->new_fd < 0 || fstat(publication->new_fd, &now) != 0 ||
+	    fstat(publication->directory_fd, &above) != 0)
 		return error_errno(error, errno, "cannot create %s.new", publication->path);
 	publication->began = now.st_ctim;
+	publication->dates_changes = above.st_mtim.tv_sec >= now.st_ctim.tv_sec - TICK_MAX;
 	return 0;
 }
 

@@ -59,6 +59,7 @@ struct publication {
 	struct stat published; /* its status when it was copied */
 	bool is_marked;        /* mark the new file stale */
 	struct timespec began; /* by the clock of the file system */
+	bool dates_changes;    /* do its directories show by their times when they change? */
 };
 
 #define PUBLICATION_INIT                                                                           \

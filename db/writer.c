@@ -544,6 +544,8 @@ struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again)
 
 	if (fstat(writer->publication.lock_fd, &lock) != 0 || lock.st_dev != dev)
 		return (struct timespec){0};
+	if (!writer->publication.dates_changes)
+		return (struct timespec){1, 0};
 	if (again)
 		publication_touch(&writer->publication);
 	return writer->publication.began;

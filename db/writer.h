@@ -62,7 +62,8 @@ const char *writer_was_rebuilt(const struct writer *writer);
 
 /*
  * The time when the writer was opened, or with @again the current time, by the clock of the
- * database's file system. Zeros if that file system is not device @dev, whose clock may differ.
+ * database's file system. Zeros if that file system is not device @dev, whose clock may differ. A
+ * second after 1970, before every change, if it does not keep the times of directories.
  */
 struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again);
 

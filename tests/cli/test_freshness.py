@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import time
+import unittest
 
 import support
 from support import (change_database, CLOCK_TICK, DONE, NOT_FOUND, SITE, CommandTest, add_distribution, entry_points, metadata,
@@ -394,6 +395,44 @@ class Databases(FreshnessTest):
         os.rename(old, self.database)
         self.check_seen()
         self.update()
+        self.check_seen()
+
+
+@unittest.skipUnless(shutil.which("cc"), "no C compiler")
+@unittest.skipIf(support.build_type_is_sanitized(), "a sanitizer must be loaded first")
+class TimesOfDirectories(FreshnessTest):
+    """A file system where no change of a directory shows in its times, as some that are mounted from an object store."""
+
+    STAT = """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <sys/stat.h>
+    #define SHOW(name, declared, given)                                                 \\
+        int name declared                                                               \\
+        {                                                                               \\
+            int (*real) declared = (int (*) declared)dlsym(RTLD_NEXT, #name);           \\
+            int done = real given;                                                      \\
+            if (done == 0 && S_ISDIR(status->st_mode))                                  \\
+                status->st_mtim = status->st_ctim = (struct timespec){1700000000, 0};   \\
+            return done;                                                                \\
+        }
+    SHOW(fstat, (int fd, struct stat *status), (fd, status))
+    SHOW(fstatat, (int fd, const char *path, struct stat *status, int flags), (fd, path, status, flags))
+    """
+
+    def test_no_change_shows(self):
+        preload = f"{self.top}/stat.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-", "-o", preload, "-ldl"], input=self.STAT, text=True, check=True)
+        os.environ["LD_PRELOAD"] = preload
+        self.addCleanup(os.environ.pop, "LD_PRELOAD")
+        os.unlink(self.database)
+        self.update()
+        support.settle()
+        self.update()
+        for name in ("beta", "gamma"):
+            add_distribution(self.site, name)
+            self.check_seen()
+        shutil.rmtree(self.info)
         self.check_seen()
 
 

@@ -411,6 +411,18 @@ static void test_not_settled(void **state)
 	assert_false(find(f, "a-1.dist-info")->reused);
 }
 
+static void test_no_times(void **state)
+{
+	struct fixture *f = *state;
+	struct tree *tree;
+	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(tree_open_directory(fd, (struct stamp){.inode = 1}, &tree, NULL), 0);
+	assert_int_equal(scan_tree(tree, &f->options, &f->root, &f->error), 0);
+	tree_close(tree);
+	assert_false(f->root.settled);
+}
+
 /* A clock that advances only when it is waited for. */
 struct clock {
 	int64_t now; /* nanoseconds since 1970 */
@@ -523,5 +535,5 @@ static void test_interrupted(void **state)
 
 RUN_TESTS(TEST(test_children), TEST(test_one_distribution), TEST(test_broken), TEST(test_too_large),
           TEST(test_absent), TEST(test_positions), TEST(test_large_zip), TEST(test_large_archive),
-          TEST(test_reuse), TEST(test_not_settled), TEST(test_tick_is_waited_for),
-          TEST(test_watched), TEST(test_interrupted))
+          TEST(test_reuse), TEST(test_not_settled), TEST(test_no_times),
+          TEST(test_tick_is_waited_for), TEST(test_watched), TEST(test_interrupted))

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "db/base/cleanup.h"
@@ -423,11 +424,22 @@ static void set_clock(struct scan *scan)
 	scan->began = scan->now = nanoseconds_of(now);
 }
 
+/* Has the directory no times, as the root of a FAT, so that none shows a change? */
+static bool has_no_times(const struct tree *tree)
+{
+	struct statvfs system;
+
+	return tree->kind == ROOT_DIRECTORY && tree->stamp.ctime == 0 &&
+	       (fstatvfs(tree->fd, &system) != 0 || !(system.f_flag & ST_RDONLY));
+}
+
 static bool is_settled(const struct scan *scan)
 {
 	struct stamp stamp = scan->tree->stamp;
 	int64_t newest = stamp.mtime > stamp.ctime ? stamp.mtime : stamp.ctime;
 
+	if (has_no_times(scan->tree))
+		return false;
 	if (scan->tree->kind == ROOT_DIRECTORY && !(scan->options->depth & SCAN_STAMPS))
 		return newest + WATCHED_FOR < scan->began;
 	for (size_t i = 0; i < scan->out->distribution_count; i++)
