@@ -116,10 +116,10 @@ int publish_mark_stale(const char *path, const char *sysroot, struct error *erro
 /* Remove the mark from the published file, which was verified to be up to date. */
 int publication_unmark(struct publication *publication, struct error *error);
 
-/* Is a published file with this status marked stale? */
+/* Is a published file with this status marked stale? Some file systems know only even seconds. */
 static inline bool publish_is_marked(const struct stat *status)
 {
-	return status->st_mtim.tv_sec == PUBLISH_STALE_MARK && status->st_mtim.tv_nsec == 0;
+	return (status->st_mtim.tv_sec | 1) == PUBLISH_STALE_MARK && status->st_mtim.tv_nsec == 0;
 }
 
 #endif

@@ -90,6 +90,12 @@ class Marked(StaleTest):
         self.assertEqual(os.stat(self.database).st_ino, before)
         self.assertEqual(self.freshness(name="beta"), "fresh")
 
+    def test_times_of_even_seconds(self):
+        """On a FAT."""
+        os.utime(self.database, (MARK & ~1, MARK & ~1))
+        self.assertEqual(self.names(), ["beta", "edited"])
+        self.test_next_hook_removes_the_mark()
+
     def test_update_of_another_site_directory(self):
         """It clears the mark, but readers and the next update still check the directories it did not scan."""
         self.update(self.other_site)
