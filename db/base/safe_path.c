@@ -154,12 +154,13 @@ int safe_publish_open(const char *path, const char *beside, const char *sysroot,
 int safe_publish_enter(int directory, const char *name, mode_t *search)
 {
 	CLEANUP(cleanup_close) int fd = safe_openat(directory, *name ? name : ".", O_PATH, 0);
-	struct stat status;
+	struct stat status, above;
 
-	if (fd < 0 || fstat(fd, &status) != 0)
+	if (fd < 0 || fstat(fd, &status) != 0 || fstat(directory, &above) != 0)
 		return -1;
 	errno = ELOOP;
-	if (S_ISLNK(status.st_mode) || !*name || strcmp(name, "..") == 0)
+	if (S_ISLNK(status.st_mode) || !*name || strcmp(name, "..") == 0 ||
+	    status.st_dev != above.st_dev)
 		return -1;
 	*search &= (trust_everybody(fd, &status) & 0111) << 2;
 	return take_fd(&fd);

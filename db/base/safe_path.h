@@ -113,8 +113,8 @@ int safe_publish_open(const char *path, const char *beside, const char *sysroot,
 
 /*
  * The same for @name in @directory, with the way from there; -1 and ELOOP if it leads or may lead
- * out of @directory: for links, ".." and absolute paths. @may_be_device: look first, and do not
- * open one (ENXIO).
+ * out of @directory: for links, "..", absolute paths and mount points. @may_be_device: look first,
+ * and do not open one (ENXIO).
  */
 int safe_publish_open_in(int directory, const char *name, bool may_be_device, mode_t *search);
 

@@ -38,9 +38,9 @@ const char *walk_name(const struct walk *walk)
 
 /*
  * The user who runs a FUSE file system, since the owners of its files are what this user says; 0:
- * root, or another file system.
+ * root, or another file system. *closed: no other user may enter it, whatever its modes say.
  */
-static uid_t server_of(int fd, dev_t device)
+static uid_t server_of(int fd, dev_t device, bool *closed)
 {
 	CLEANUP(cleanup_free) char *line = NULL;
 	uid_t found = NOBODY;
@@ -51,6 +51,7 @@ static uid_t server_of(int fd, dev_t device)
 
 	if (fstatfs(fd, &status) == 0 && status.f_type != FUSE_SUPER_MAGIC)
 		return 0;
+	*closed = true;
 	mounts = fopen("/proc/self/mountinfo", "re");
 	while (mounts && getline(&line, &room, mounts) > 0)
 		if (sscanf(line, "%*u %*u %u:%u", &at[0], &at[1]) == 2 &&
@@ -58,6 +59,7 @@ static uid_t server_of(int fd, dev_t device)
 			const char *user = strstr(strrchr(line, ' '), ",user_id=");
 
 			found = user ? (uid_t)strtoul(user + strlen(",user_id="), NULL, 10) : 0;
+			*closed = user && !strstr(user, ",allow_other");
 		}
 	if (mounts)
 		fclose(mounts);
@@ -68,8 +70,10 @@ static void note_server(struct walk *walk)
 {
 	dev_t device = walk->status.st_dev;
 
+	walk->closed = false;
 	if (device != walk->device)
-		walk->server = device == walk->home ? 0 : server_of(walk->fd, device);
+		walk->server =
+		        device == walk->home ? 0 : server_of(walk->fd, device, &walk->closed);
 	walk->device = device;
 	if (walk->server)
 		walk->status.st_uid = walk->server;
@@ -98,7 +102,11 @@ static bool is_above_both(const struct walk *walk)
 
 static void note_search(struct walk *walk)
 {
-	if (!S_ISDIR(walk->status.st_mode) || is_above_both(walk))
+	if (is_above_both(walk))
+		return;
+	if (walk->closed)
+		walk->search = 0;
+	if (!S_ISDIR(walk->status.st_mode))
 		return;
 	walk->search &= (trust_everybody(walk->fd, &walk->status) & 0111) << 2;
 }

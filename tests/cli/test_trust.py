@@ -1121,6 +1121,23 @@ class Loading(TrustTest):
             self.run_program("--db", file, "update", f"{mount}/{SITE}", status=None)
         self.assertEqual((os.stat(file).st_mode & 0o777, support.query(file, "SELECT name FROM entry_points")), (0o644, [("p",)]))
 
+    def test_a_file_system_that_others_may_not_enter(self):
+        """With FUSE, the modes do not show that only the user who mounted it may."""
+        if far.why_not():
+            self.skipTest(far.why_not())
+        add_distribution(self.site, "open", text="[host]\nopen = a\n")
+        hidden = add_distribution(f"{self.top}/hidden", "hidden", text="[host]\nhidden = a\n")
+        inside, mount = f"{self.site}/hidden-1.0.dist-info", f"{self.top}/mount"
+        for directory, point, site, expected in ((self.prefix, mount, f"{mount}/{SITE}", (0o600, [("open",)])),
+                                                 (hidden, inside, self.site, (0o644, [("open",)]))):
+            for closed in True, False:
+                file = f"{self.top}/{os.path.basename(point)}-{closed}.db"
+                with far.Far(far.build(self.top), directory, point, user=0, closed=closed):
+                    self.run_program("--db", file, "update", site, status=None)
+                found = (os.stat(file).st_mode & 0o777, sorted(support.query(file, "SELECT name FROM entry_points")))
+                names = [("hidden",), ("open",)] if point == inside else [("open",)]
+                self.assertEqual(found, expected if closed else (0o644, names), (point, closed))
+
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_a_library_beside_it(self):
         """What the dynamic linker loads with a plugin is asked about as the plugin is, by whatever way: an RPATH holds for

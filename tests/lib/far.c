@@ -376,9 +376,9 @@ static void mount_at(const char *directory, const char *point)
 		fail(far.device < 0 ? "/dev/fuse" : directory);
 	remember(FUSE_ROOT_ID, directory);
 	snprintf(options, sizeof(options),
-	         "fd=%d,rootmode=%o,user_id=%u,group_id=%u,allow_other,default_permissions",
-	         far.device, status.st_mode & S_IFMT, user ? (unsigned)atoi(user) : getuid(),
-	         getgid());
+	         "fd=%d,rootmode=%o,user_id=%u,group_id=%u,default_permissions%s", far.device,
+	         status.st_mode & S_IFMT, user ? (unsigned)atoi(user) : getuid(), getgid(),
+	         getenv("FAR_CLOSED") ? "" : ",allow_other");
 	if (mount("far", point, "fuse", MS_RDONLY | MS_NOSUID | MS_NODEV, options) != 0)
 		fail(point);
 }

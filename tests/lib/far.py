@@ -47,15 +47,17 @@ class CannotMount(Exception):
 
 class Far:
     """Mounts @directory at @point: each request takes @delay seconds, and the kernel caches answers for
-    @memory seconds. @user: as whose mount it counts."""
+    @memory seconds. @user: as whose mount it counts. @closed: others may not enter it."""
 
-    def __init__(self, program, directory, point, delay=0.0, memory=1.0, user=None, lists=False):
+    def __init__(self, program, directory, point, delay=0.0, memory=1.0, user=None, lists=False,
+                 closed=False):
         os.makedirs(point, exist_ok=True)
         self.point, self.counts = point, f"{point}.counts"
         self.process = subprocess.Popen([program, directory, point, str(int(delay * 1e6)), str(memory), self.counts],
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                         env={**os.environ, **({} if user is None else {"FAR_USER": str(user)}),
-                                             **({"FAR_LISTS": "1"} if lists else {})})
+                                             **({"FAR_LISTS": "1"} if lists else {}),
+                                             **({"FAR_CLOSED": "1"} if closed else {})})
         end = time.monotonic() + PATIENCE
         while not os.path.ismount(point):
             if self.process.poll() is not None or time.monotonic() > end:
