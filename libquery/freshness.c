@@ -212,13 +212,15 @@ static int separate_rows(struct path_entry *entry, bool was_carried, struct erro
 static enum row_check how_to_compare(const struct entrydb *db, const struct path_entry *entry,
                                      const struct carried *carried)
 {
+	CLEANUP(cleanup_close) int fd = -1;
 	struct statvfs system;
 
 	if (carried && db->rules == ENTRYDB_IM_10_1) /* the order depends on METADATA */
 		return ROW_CHECK_FILES;
 	if (carried)
 		return handle_omits_names(db) ? ROW_CHECK_NO_NAMES : ROW_CHECK_DIRECTORY;
-	return statvfs(entry->path, &system) != 0 || system.f_flag & ST_RDONLY
+	fd = file_open(AT_FDCWD, entry->path, O_PATH | O_DIRECTORY);
+	return fd < 0 || fstatvfs(fd, &system) != 0 || system.f_flag & ST_RDONLY
 	               ? ROW_CHECK_FILES
 	               : ROW_CHECK_DIRECTORY;
 }
