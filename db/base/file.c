@@ -245,7 +245,7 @@ int file_open_for(struct readers readers, int directory, const char *name)
 	return -1;
 }
 
-/* @is_plain: see file_status_plain(). */
+/* @is_plain: in one request, but every link is followed. */
 static int find_status(bool is_plain, int directory, const char *path, struct stat *status,
                        struct error *error)
 {
@@ -266,11 +266,6 @@ static int find_status(bool is_plain, int directory, const char *path, struct st
 int file_status(int directory, const char *path, struct stat *status, struct error *error)
 {
 	return find_status(false, directory, path, status, error);
-}
-
-int file_status_plain(int directory, const char *path, struct stat *status, struct error *error)
-{
-	return find_status(true, directory, path, status, error);
 }
 
 int file_status_again(const char *path, enum trust_way *way, struct stat *status,

@@ -69,11 +69,6 @@ int file_open_for(struct readers readers, int directory, const char *name);
 int file_status(int directory, const char *path, struct stat *status, struct error *error);
 
 /*
- * The same in one request, but every link is followed: for a path in a directory of root's own.
- */
-int file_status_plain(int directory, const char *path, struct stat *status, struct error *error);
-
-/*
  * The same for a path that is looked at again and again: in one request, unless others can make it
  * lead elsewhere. *way: kept by the caller for this path.
  */

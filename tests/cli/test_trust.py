@@ -714,6 +714,7 @@ class Looking(TrustTest):
                                      {"is:plain", "is:theirs", "is:everybodys"}, without)
         self.assertIn("\tabsent", self.run_program("status", "--path", f"{self.prefix}/lib/python3.13").out)
 
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_the_root_of_his_process(self):
         """What lies behind such a link may never answer: root does not even look there."""
         there = f"/proc/{os.getpid()}/root"
@@ -736,6 +737,16 @@ class Looking(TrustTest):
         self.other.own(f"{self.prefix}/etc")
         for _ in range(2):
             self.assertNotIn("adbc", self.run_program("update", self.prefix, status=DONE).err)
+        info = f"{self.site}/alpha-1.0.dist-info"
+        os.rename(f"{info}/entry_points.txt", f"{self.top}/theirs/entry_points.txt")
+        os.symlink(f"{there}{self.top}/theirs/entry_points.txt", f"{info}/entry_points.txt")
+        self.other.own(info)
+        trace = f"{self.top}/trace"
+        for verb in (["update", self.prefix], ["list", "--path", self.site]):
+            subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=%%stat", "-o", trace, PROGRAM, *verb],
+                           env=self.environment(ASAN_OPTIONS=NO_LEAKS), capture_output=True, check=False)
+            with open(trace, encoding="utf-8") as lines:
+                self.assertEqual([line for line in lines if "dist-info/entry_points.txt" in line and "NOFOLLOW" not in line], [])
 
     def test_a_link_to_a_private_database(self):
         """Root's own, which is as true of his prefix as of root's, but not his to show."""

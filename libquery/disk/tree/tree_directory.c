@@ -237,8 +237,12 @@ static int status_of(struct tree *tree, struct slice child, const char *file, st
 		forget_child(directory);
 	if (!name_of(name, child, file))
 		return 0;
-	return directory->is_own ? file_status_plain(tree->fd, name, status, error)
-	                         : file_status(tree->fd, name, status, error);
+	if (!directory->is_own)
+		return file_status(tree->fd, name, status, error);
+	/* In one request; a distribution's directory may be another user's nevertheless. */
+	if (fstatat(tree->fd, name, status, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno_is_failure(errno) ? error_errno(error, errno, "%s", name) : 0;
+	return S_ISLNK(status->st_mode) ? file_status(tree->fd, name, status, error) : 1;
 }
 
 /* --- opening --- */
@@ -270,8 +274,9 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 		return error_nomem(error);
 	}
 	directory->child = -1;
-	directory->is_own = geteuid() != 0 || (fstat(fd, &status) == 0 && status.st_uid == 0 &&
-	                                       !(status.st_mode & (S_IWGRP | S_IWOTH)));
+	directory->is_own = !file_sysroot() &&
+	                    (geteuid() != 0 || (fstat(fd, &status) == 0 && status.st_uid == 0 &&
+	                                        !(status.st_mode & (S_IWGRP | S_IWOTH))));
 	directory->tree = (struct tree){
 	        .operations = &operations,
 	        .kind = ROOT_DIRECTORY,
