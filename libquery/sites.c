@@ -373,10 +373,9 @@ static void add_python_on_path(struct search *search, const char *directory)
 {
 	CLEANUP(cleanup_free)
 	char *name = directory[0] == '/' ? format(search, "%s/python3", directory) : NULL;
-	CLEANUP(cleanup_free)
-	char *real = name && access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
+	CLEANUP(cleanup_free) char *real = NULL;
 
-	if (name && !real)
+	if (name && type_of(search, name) == S_IFREG && !(real = realpath(name, NULL)))
 		system_failed(search, name);
 	for (int up = 0; real && up < 2; up++) {
 		char *slash = strrchr(real, '/');

@@ -742,11 +742,13 @@ class Looking(TrustTest):
         os.symlink(f"{there}{self.top}/theirs/entry_points.txt", f"{info}/entry_points.txt")
         self.other.own(info)
         trace = f"{self.top}/trace"
-        for verb in (["update", self.prefix], ["list", "--path", self.site]):
-            subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=%%stat", "-o", trace, PROGRAM, *verb],
-                           env=self.environment(ASAN_OPTIONS=NO_LEAKS), capture_output=True, check=False)
+        os.mkdir(f"{self.top}/theirs/bin")
+        os.symlink(f"{there}{PYTHON}", f"{self.top}/theirs/bin/python3")
+        for verb in (["update", self.prefix], ["list", "--path", self.site], ["verify"]):
+            subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=%%stat,/access", "-o", trace, PROGRAM, *verb],
+                           env=self.environment(ASAN_OPTIONS=NO_LEAKS, PATH=f"{self.top}/theirs/bin"), capture_output=True, check=False)
             with open(trace, encoding="utf-8") as lines:
-                self.assertEqual([line for line in lines if "dist-info/entry_points.txt" in line and "NOFOLLOW" not in line], [])
+                self.assertEqual([line for line in lines if re.search("dist-info/entry_points.txt|theirs/bin/python3", line) and "NOFOLLOW" not in line], [])
 
     def test_a_link_to_a_private_database(self):
         """Root's own, which is as true of his prefix as of root's, but not his to show."""
