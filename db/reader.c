@@ -101,11 +101,13 @@ bool reader_is_current(struct reader *reader)
 {
 	const struct stat *a = &reader->opened;
 	struct stat b;
+	int found = file_status_again(reader->sql.file, &reader->way, &b, NULL);
 
-	return file_status_again(reader->sql.file, &reader->way, &b, NULL) > 0 &&
-	       safe_same_file(a, &b) && a->st_size == b.st_size &&
-	       a->st_ctim.tv_sec == b.st_ctim.tv_sec && a->st_ctim.tv_nsec == b.st_ctim.tv_nsec &&
-	       !lost_file(reader);
+	if (lost_file(reader))
+		return false;
+	return found < 0 || /* it cannot be known now, and another cannot be opened */
+	       (found > 0 && safe_same_file(a, &b) && a->st_size == b.st_size &&
+	        a->st_ctim.tv_sec == b.st_ctim.tv_sec && a->st_ctim.tv_nsec == b.st_ctim.tv_nsec);
 }
 
 struct reader_status reader_status(const struct reader *reader)

@@ -271,12 +271,13 @@ int file_status(int directory, const char *path, struct stat *status, struct err
 int file_status_again(const char *path, enum trust_way *way, struct stat *status,
                       struct error *error)
 {
-	if (*way == TRUST_WAY_UNKNOWN)
-		*way = geteuid() != 0 || safe_believe(path, sysroot_of(path), TRUST_NO_OTHER, NULL,
-		                                      NULL) == 0
-		               ? TRUST_WAY_OWN
-		               : TRUST_WAY_OTHERS;
-	return find_status(*way == TRUST_WAY_OWN, AT_FDCWD, path, status, error);
+	int code = *way != TRUST_WAY_UNKNOWN || geteuid() != 0
+	                   ? 0
+	                   : safe_believe(path, sysroot_of(path), TRUST_NO_OTHER, NULL, NULL);
+
+	if (*way == TRUST_WAY_UNKNOWN && !error_is_failure(code))
+		*way = code == 0 ? TRUST_WAY_OWN : TRUST_WAY_OTHERS;
+	return find_status(*way != TRUST_WAY_OTHERS, AT_FDCWD, path, status, error);
 }
 
 bool file_can_list(const char *path)
