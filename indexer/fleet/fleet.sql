@@ -13,6 +13,13 @@
 
 BEGIN;
 SET LOCAL search_path = pg_catalog, pg_temp;
+DO $$
+BEGIN
+	-- Other encodings take text that the clients of readers refuse, or refuse that of hosts.
+	IF getdatabaseencoding() <> 'UTF8' THEN
+		RAISE EXCEPTION 'the encoding of the database is %, and must be UTF8', getdatabaseencoding();
+	END IF;
+END $$;
 CREATE SCHEMA entrydb;
 
 SELECT format('CREATE ROLE %I NOLOGIN', role) FROM unnest(ARRAY['entrydb_host', 'entrydb_reader']) role
@@ -28,20 +35,23 @@ CREATE TABLE entrydb.host (
 CREATE TABLE entrydb.environment (
 	id     bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
 	host   integer NOT NULL REFERENCES entrydb.host ON DELETE CASCADE,
-	path   text NOT NULL,
-	digest text NOT NULL, -- of the database file
+	path   text NOT NULL CHECK (octet_length(path) <= 2600), -- see below
+	digest text NOT NULL CHECK (octet_length(digest) <= 64), -- of the database file
 	pushed timestamptz NOT NULL,
 	UNIQUE (host, path)
 );
 
 -- Current and former contents of environments. The environment and the period of validity are added
--- to each table below.
+-- to each table below. An index takes 2,704 bytes, compressed as a host's session or that of a restore
+-- says: what is in one has a limit that does not depend on that.
 CREATE TABLE entrydb.distribution (
-	root text NOT NULL, directory text NOT NULL, name text NOT NULL, version text, error text
+	root text NOT NULL, directory text NOT NULL, name text NOT NULL, version text, error text,
+	CHECK (octet_length(name) <= 1300 AND octet_length(version) <= 1300)
 );
 CREATE TABLE entrydb.entry_point (
 	root text NOT NULL, distribution text NOT NULL, group_name text NOT NULL, name text NOT NULL,
-	value text NOT NULL, kind text NOT NULL, state text NOT NULL, object text
+	value text NOT NULL, kind text NOT NULL, state text NOT NULL, object text,
+	CHECK (octet_length(group_name) <= 1300 AND octet_length(name) <= 1300)
 );
 CREATE TABLE entrydb.plugin (
 	root text NOT NULL, distribution text NOT NULL, kind text NOT NULL, name text NOT NULL,
@@ -56,7 +66,8 @@ CREATE TABLE entrydb.event (
 	old_version text, version text, detail text, command text, uid bigint NOT NULL
 );
 CREATE TABLE entrydb.finding (
-	rule text NOT NULL, level text NOT NULL, distribution text, version text, group_name text, name text,
+	rule text NOT NULL CHECK (octet_length(rule) <= 1300),
+	level text NOT NULL, distribution text, version text, group_name text, name text,
 	file text NOT NULL, message text NOT NULL, fingerprint text NOT NULL
 );
 SELECT format('ALTER TABLE entrydb.%1$I '
@@ -167,12 +178,14 @@ SELECT h.name AS host, e.path AS environment, p.root, p.distribution, p.group_na
   FROM entrydb.entry_point p JOIN entrydb.environment e ON e.id = p.environment
   JOIN entrydb.host h ON h.id = e.host;
 
--- Distributions with different current versions on different hosts; which: the first hundred, since an
--- array of all that a host claims could exceed PostgreSQL's limit, and the view would fail for everybody.
+-- Distributions with different current versions on different hosts; which: the first hundred of each
+-- host, since an array of all that one claims could exceed PostgreSQL's limit, and the view would fail
+-- for everybody.
 CREATE VIEW entrydb.drift AS
 SELECT name, count(DISTINCT version) AS versions, count(DISTINCT host) AS hosts,
        array_agg(DISTINCT version) FILTER (WHERE place <= 100) AS which
-  FROM (SELECT d.name, d.version, e.host, dense_rank() OVER (PARTITION BY d.name ORDER BY d.version) AS place
+  FROM (SELECT d.name, d.version, e.host, dense_rank() OVER (PARTITION BY d.name, e.host ORDER BY d.version)
+               AS place
           FROM entrydb.distribution d JOIN entrydb.environment e ON e.id = d.environment
          WHERE d.valid_to = 'infinity') d
  GROUP BY name HAVING count(DISTINCT version) > 1;

@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import glob
 import itertools
+import json
 import os
 import random
 import resource
@@ -18,7 +19,7 @@ import time
 import unittest
 
 import support
-from fleet_server import RELATIONS, RoundTrips, Server, make_site, stop_listening, tool
+from fleet_server import FLEET, RELATIONS, RoundTrips, Server, make_site, stop_listening, tool
 from support import COULD_NOT, DONE, IS_ROOT, SITE, USAGE, CommandTest, add_distribution, write
 from tls_flood import TicketFlood
 
@@ -228,8 +229,11 @@ class Pushing(Fleet):
         """An array or a row of more than 1 GiB; a time that is none, or of which PostgreSQL cannot tell the month."""
         for number in range(150):
             SERVER.sql(f"SELECT entrydb.push('/{number}', '', '[[[\"r\", \"d\", \"many\", \"{number}\", null]], [], [], [], []]', '[]')", user=self.role)
-        self.assertEqual(SERVER.sql("SELECT versions, hosts, array_length(which, 1) FROM entrydb.drift WHERE name = 'many'"),
-                         [["150", "1", "100"]])
+        honest = f"{self.role}honest"
+        SERVER.add_hosts([honest])
+        SERVER.sql("SELECT entrydb.push('/', '', '[[[\"r\", \"d\", \"many\", \"last\", null]], [], [], [], []]', '[]')", user=honest)
+        self.assertEqual(SERVER.sql("SELECT versions, hosts, array_length(which, 1), 'last' = ANY(which) FROM entrydb.drift WHERE name = 'many'"),
+                         [["151", "2", "101", "t"]])
         for moment, refused in ((1 << 62, True), (-1 << 62, True), (-210866803200, True), (253402300800, True), (0, False), (1 << 33, False)):
             event = f"SELECT entrydb.push('/', '', '[[], [], [], [], [[{moment}, \"a\", \"r\", null, null, null, null, null, 0]]]', '[]')"
             self.assertEqual("ERROR" in SERVER.sql(event, user=self.role, check=False), refused)
@@ -238,6 +242,25 @@ class Pushing(Fleet):
         for rows, digest in ((many, "''"), ("SELECT '[]'::jsonb", "repeat('x', 600000000)")):
             self.assertIn("more than 500 MB at once", SERVER.sql(
                 f"SELECT entrydb.push('/', {digest}, jsonb_build_array('[]'::jsonb, ({rows})), '[]')", user=self.role, check=False))
+
+    def test_what_would_break_an_index_of_a_restored_dump(self):
+        """It takes compressed text, of which a session says how it is compressed."""
+        distribution, entry_point = ["r", "d", "n", "1", None], ["r", "d", "g", "n", "v", "k", "s", None]
+        finding = ["rule", "level", None, None, None, None, "f", "m", "p"]
+        for kind, row, places in ((0, distribution, (2, 3)), (1, entry_point, (2, 3)), (5, finding, (0,))):
+            for size, place in itertools.product((1300, 10000), places):
+                rows = [[], [], [], [], [], []]
+                rows[kind] = [row[:place] + ["a" * size] + row[place + 1:]]
+                reply = SERVER.sql(f"SELECT entrydb.push('/', '', '{json.dumps(rows[:5])}', '{json.dumps(rows[5])}')", user=self.role, check=False)
+                self.assertEqual("violates check constraint" in reply, size > 1300, reply)
+        for path, digest in (("'/'", "repeat('a', 65)"), ("repeat('a', 10000)", "''")):
+            self.assertIn("violates check constraint", SERVER.sql(f"SELECT entrydb.push({path}, {digest}, '[]', '[]')", user=self.role, check=False))
+
+    def test_a_database_in_another_encoding(self):
+        """SQL_ASCII takes bytes of which a reader's client refuses all that comes with them."""
+        SERVER.sql("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0", database="postgres")
+        self.addCleanup(SERVER.sql, "DROP DATABASE bytes", database="postgres")
+        self.assertIn("the encoding of the database is SQL_ASCII, and must be UTF8", SERVER.sql(support.read(FLEET), database="bytes", check=False))
 
     def test_odd_text(self):
         add_distribution(self.site, "odd", text="[g\\t]\na\\b = m:f\n\x1b = m:\u2028\n".replace("\u2028", "f"))
