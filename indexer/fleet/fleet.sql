@@ -108,7 +108,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enab
 DECLARE
 	number bigint;
 	moment timestamptz;
-	kind text;
+	kind text COLLATE "C"; -- not that of an argument, in which all names could be equal
 	place integer;
 	columns text;
 	sent text;
@@ -217,9 +217,11 @@ END;
 -- --- permissions ---
 
 -- Hosts cannot read tables and views, not even by row-level security: EXPLAIN would tell how many
--- rows of other hosts match, and DROP OWNED BY entrydb_host would drop its policies.
+-- rows of other hosts match, and DROP OWNED BY entrydb_host would drop its policies. Nor can they
+-- create large objects: each takes a lock in a restore, and there are few.
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION entrydb.known, entrydb.push, entrydb.own TO entrydb_host;
+REVOKE EXECUTE ON FUNCTION lo_creat, lo_create, lo_from_bytea FROM PUBLIC;
 GRANT USAGE ON SCHEMA entrydb TO entrydb_host, entrydb_reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA entrydb TO entrydb_reader;
 COMMIT;

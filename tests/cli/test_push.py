@@ -345,6 +345,7 @@ class Trust(Fleet):
                 "DELETE FROM entrydb.event", "TRUNCATE entrydb.event", "CREATE TABLE entrydb.mine ()",
                 "CREATE OR REPLACE FUNCTION entrydb.known() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
                 *(f"EXPLAIN SELECT FROM entrydb.{name} WHERE false" for name in ("host", "environment", *RELATIONS)),
+                "SELECT lo_creat(-1)", "SELECT lo_create(0)", "SELECT lo_from_bytea(0, '')",
                 "SELECT * FROM entrydb.entry_points", "SELECT * FROM entrydb.findings", "COPY entrydb.host TO STDOUT",
                 "SELECT setval('entrydb.environment_id_seq', 1)", "SELECT nextval('entrydb.environment_id_seq')",
                 f"SELECT entrydb.enroll('{self.role}x')", f"SELECT entrydb.retire('{victim}')"):
