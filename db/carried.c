@@ -37,24 +37,25 @@ bool carried_names_suffice(const struct carried *carried, struct stamp now)
 	return carried->is_sealed && now.mtime <= carried->mtime;
 }
 
-bool carried_may_be_younger(const struct carried *carried, int64_t mtime)
+bool carried_may_have_changed(const struct carried *carried, int64_t mtime)
 {
 	return mtime > carried->time - (mtime % NANOSECONDS == 0 ? NANOSECONDS : 0);
 }
 
 /*
- * Copies preserve nanoseconds, microseconds (or a double's approximation) or whole seconds, which
- * do not tell two builds of one second apart: then nothing may be @younger.
+ * Copies preserve nanoseconds, microseconds (or a double's approximation) or whole seconds. Whole
+ * seconds cannot tell two builds of one second apart: they prove nothing if the directory @changed.
  */
-static bool same_time(int64_t recorded, int64_t now, bool younger)
+static bool same_time(int64_t recorded, int64_t now, bool changed)
 {
 	int64_t lost;
 
 	if (__builtin_sub_overflow(recorded, now, &lost))
 		return false; /* a hostile database may hold any number */
-	if (now % NANOSECONDS == 0 && lost != 0)
-		return lost > 0 && lost < NANOSECONDS && !younger;
-	return lost > -MICROSECOND && lost < MICROSECOND;
+	if (lost == 0)
+		return true;
+	return now % NANOSECONDS == 0 ? lost > 0 && lost < NANOSECONDS && !changed
+	                              : lost > -MICROSECOND && lost < MICROSECOND;
 }
 
 bool carried_same(const struct carried *carried, const struct outline *recorded,
@@ -66,7 +67,8 @@ bool carried_same(const struct carried *carried, const struct outline *recorded,
 		return false;
 	if (carried->is_sealed)
 		return now->mtime <= carried->mtime;
-	return same_time(recorded->mtime, now->mtime, carried_may_be_younger(carried, directory)) ||
+	return same_time(recorded->mtime, now->mtime,
+	                 carried_may_have_changed(carried, directory)) ||
 	       (carried->is_set_back && now->mtime == carried->mtime &&
 	        recorded->mtime > now->mtime);
 }

@@ -51,11 +51,13 @@ bool carried_with(const struct carried *carried, struct stamp recorded, struct s
 /* Do matching names alone prove the path entry unchanged? */
 bool carried_names_suffice(const struct carried *carried, struct stamp now);
 
-/* May what has this modification time, of which a fraction may be lost, be of after the
- * publication? */
-bool carried_may_be_younger(const struct carried *carried, int64_t mtime);
+/*
+ * May a directory with this modification time, of which a fraction may be lost, have changed since
+ * the publication?
+ */
+bool carried_may_have_changed(const struct carried *carried, int64_t mtime);
 
-/* Does the file @now match its record? @directory: the modification time of its directory. */
+/* Does the file @now match its record? @directory: the time of its directory; 0: it has none. */
 bool carried_same(const struct carried *carried, const struct outline *recorded,
                   const struct outline *now, int64_t directory);
 

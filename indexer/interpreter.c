@@ -106,7 +106,7 @@ static int check_module(const char *place, const char *module, struct error *err
 	char *dot = path ? path + strlen(place) : NULL;
 	int code = path ? 0 : error_nomem(error);
 
-	while (code == 0 && geteuid() == 0 && (dot = strchr(dot, '.'))) {
+	while (code == 0 && (dot = strchr(dot, '.'))) {
 		char *slash;
 
 		*dot = '\0';
@@ -172,7 +172,7 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 		        "site directory with --path",
 		        own);
 	code = check_owner(own, error);
-	if (code == 0)
+	if (code == 0 && geteuid() == 0)
 		code = check_module(own, entrydb_entry_point_module(entry_point), error);
 	if (code == 0)
 		code = check_owner(*out, error);

@@ -174,12 +174,12 @@ static int open_path(int directory, const char *name, int flags)
 	return fd;
 }
 
-/* fstatat(), likewise. */
-static int look_at(int directory, const char *name, struct stat *status)
+/* fstatat(), likewise; or, if @is_plain, in one request that follows every link. */
+static int look_at(bool is_plain, int directory, const char *name, struct stat *status)
 {
 	CLEANUP(cleanup_close) int fd = -1;
 
-	if (geteuid() != 0)
+	if (is_plain || geteuid() != 0)
 		return fstatat(directory, name, status, 0);
 	fd = open_path(directory, name, O_PATH | O_CLOEXEC);
 	return fd < 0 ? -1 : fstat(fd, status);
@@ -190,7 +190,7 @@ static bool is_device(int directory, const char *name)
 	struct stat status;
 
 	return (directory == AT_FDCWD || name[0] == '/') &&
-	       look_at(directory, name, &status) == 0 && safe_is_device(&status);
+	       look_at(false, directory, name, &status) == 0 && safe_is_device(&status);
 }
 
 int file_open(int directory, const char *name, int flags)
@@ -245,7 +245,6 @@ int file_open_for(struct readers readers, int directory, const char *name)
 	return -1;
 }
 
-/* @is_plain: in one request, but every link is followed. */
 static int find_status(bool is_plain, int directory, const char *path, struct stat *status,
                        struct error *error)
 {
@@ -256,9 +255,8 @@ static int find_status(bool is_plain, int directory, const char *path, struct st
 
 	if (is_inside)
 		fd = resolve_below(top, inside, O_PATH);
-	if (is_inside  ? fd >= 0 && fstat(fd, status) == 0
-	    : is_plain ? fstatat(directory, path, status, 0) == 0
-	               : look_at(directory, path, status) == 0)
+	if (is_inside ? fd >= 0 && fstat(fd, status) == 0
+	              : look_at(is_plain, directory, path, status) == 0)
 		return 1;
 	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 }
@@ -271,12 +269,14 @@ int file_status(int directory, const char *path, struct stat *status, struct err
 int file_status_again(const char *path, enum trust_way *way, struct stat *status,
                       struct error *error)
 {
-	int code = *way != TRUST_WAY_UNKNOWN || geteuid() != 0
-	                   ? 0
-	                   : safe_believe(path, sysroot_of(path), TRUST_NO_OTHER, NULL, NULL);
+	if (*way == TRUST_WAY_UNKNOWN) {
+		int code = geteuid() != 0 ? 0
+		                          : safe_believe(path, sysroot_of(path), TRUST_NO_OTHER,
+		                                         NULL, NULL);
 
-	if (*way == TRUST_WAY_UNKNOWN && !error_is_failure(code))
-		*way = code == 0 ? TRUST_WAY_OWN : TRUST_WAY_OTHERS;
+		if (!error_is_failure(code)) /* else it is judged the next time */
+			*way = code == 0 ? TRUST_WAY_OWN : TRUST_WAY_OTHERS;
+	}
 	return find_status(*way != TRUST_WAY_OTHERS, AT_FDCWD, path, status, error);
 }
 

@@ -66,17 +66,18 @@ static uid_t server_of(int fd, dev_t device, bool *closed)
 	return found;
 }
 
-static void note_server(struct walk *walk)
+/* Returns whether this is the root of a file system that only its user may enter. */
+static bool note_server(struct walk *walk)
 {
 	dev_t device = walk->status.st_dev;
+	bool closed = false;
 
-	walk->closed = false;
 	if (device != walk->device)
-		walk->server =
-		        device == walk->home ? 0 : server_of(walk->fd, device, &walk->closed);
+		walk->server = device == walk->home ? 0 : server_of(walk->fd, device, &closed);
 	walk->device = device;
 	if (walk->server)
 		walk->status.st_uid = walk->server;
+	return closed;
 }
 
 /* In a sticky directory others cannot replace files, but create them. */
@@ -100,20 +101,21 @@ static bool is_above_both(const struct walk *walk)
 	       strchr("/", walk->beside[len]);
 }
 
-static void note_search(struct walk *walk)
+static void note_search(struct walk *walk, bool closed)
 {
 	if (is_above_both(walk))
 		return;
-	if (walk->closed)
+	if (closed)
 		walk->search = 0;
-	if (!S_ISDIR(walk->status.st_mode))
-		return;
-	walk->search &= (trust_everybody(walk->fd, &walk->status) & 0111) << 2;
+	else if (S_ISDIR(walk->status.st_mode))
+		walk->search &= (trust_everybody(walk->fd, &walk->status) & 0111) << 2;
 }
 
 /* Move to the file @fd with the path @done; takes ownership of both. */
 static int enter(struct walk *walk, int fd, char *done, struct error *error)
 {
+	bool closed;
+
 	cleanup_close(&walk->above);
 	walk->above = walk->fd;
 	walk->fd = fd;
@@ -123,7 +125,7 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	walk->done = done;
 	if (fd < 0 || fstat(fd, &walk->status) != 0)
 		return error_errno(error, errno, "%s", walk_name(walk));
-	note_server(walk);
+	closed = note_server(walk);
 	/* Its owner and everyone who can write to a directory control its content. */
 	if (walk->rule == RULE_BELIEVE) {
 		int code = trust_believe(walk_name(walk), fd, &walk->status, walk->other, error);
@@ -133,7 +135,7 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 		walk->refused = code < 0;
 		return code;
 	}
-	note_search(walk);
+	note_search(walk, closed);
 	if (walk->rule == RULE_LOOK)
 		return 0;
 	walk->foreign = !trust_owner(walk->status.st_uid, walk->top);

@@ -35,7 +35,6 @@ struct walk {
 	dev_t home;         /* the file system of "/" */
 	dev_t device;       /* that of the file reached */
 	uid_t server;       /* the user who runs it; 0: see server_of() */
-	bool closed;        /* the file reached is the root of one that only this user may enter */
 	int links;
 	mode_t search;      /* who can search every directory so far, as read permissions */
 	const char *beside; /* another file: the directories above it do not count; or NULL */

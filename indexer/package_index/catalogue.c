@@ -29,8 +29,7 @@
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
 
-#define ROOT_PAGE_MAX ((size_t)64 << 20) /* bytes of the list of all projects */
-#define PROJECTS_MAX  ((size_t)4 << 20)
+#define ROOT_PAGE_MAX ((size_t)64 << 20)   /* bytes of the list of all projects */
 #define NAMES_FILE    ((size_t)16 << 20)   /* bytes of --requirements */
 #define PYTHON        "3.12"               /* without --python */
 #define RUN_MAX       86400                /* seconds; an older run is not resumed */
@@ -139,7 +138,7 @@ static int want_recorded(struct catalogue *all, struct error *error)
 
 static int take_projects(void *payload, const struct transfer_answer *answer, struct error *error)
 {
-	CLEANUP(page_free) struct page page = {.most = PROJECTS_MAX};
+	CLEANUP(page_free) struct page page = {0};
 	struct catalogue *all = payload;
 	int code;
 

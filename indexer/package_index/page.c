@@ -8,13 +8,16 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "db/base/array.h"
 #include "db/base/path.h"
 
-#define MARKS_MAX ((size_t)8 << 20) /* in JSON: SQLite takes 24 bytes for each value or more */
-#define SPACE     " \t\r\n\f"
+#define PROJECTS_MAX ((size_t)4 << 20)
+#define FILES_MAX    65536 /* of a project: 32 pages are kept in memory, with a kilobyte for each */
+#define MARKS_MAX    ((size_t)8 << 20) /* in JSON: SQLite takes 24 bytes for each value or more */
+#define SPACE        " \t\r\n\f"
 
 void page_free(struct page *page)
 {
@@ -221,6 +224,7 @@ static int read_html(struct slice body, struct page *page, struct error *error)
 int page_read(struct worksheet *sheet, const char *type, const char *view, struct slice body,
               struct page *out, struct error *error)
 {
+	out->most = strcmp(view, "file") == 0 ? FILES_MAX : PROJECTS_MAX;
 	if (strcasestr(type, "json"))
 		return read_json(sheet, view, body, out, error);
 	if (strcasestr(type, "html"))

@@ -23,8 +23,8 @@ struct page_file {
 };
 
 struct page {
-	struct page_file *files;  /* malloc'd */
-	size_t count, room, most; /* set most before page_read() */
+	struct page_file *files; /* malloc'd */
+	size_t count, room, most;
 	struct arena arena;
 };
 

@@ -23,9 +23,8 @@
 #include "indexer/package_index/wheel.h"
 #include "libquery/disk/tree/distname.h"
 
-#define PAGE_MAX  ((size_t)32 << 20) /* bytes of a project's page */
-#define FILES_MAX 65536 /* on it: 32 pages are kept in memory, with a kilobyte for each */
-#define ETAG_MAX  256   /* bytes; a longer one is not stored */
+#define PAGE_MAX ((size_t)32 << 20) /* bytes of a project's page */
+#define ETAG_MAX 256                /* bytes; a longer one is not stored */
 
 /* A project being read. */
 struct job {
@@ -356,7 +355,6 @@ static int start_project(struct catalogue *all, const struct wanted *wanted, str
 		return error_nomem(error);
 	}
 	job->all = all;
-	job->page.most = FILES_MAX;
 	job->shared = (struct items){.module = all->module,
 	                             .transfers = all->transfers,
 	                             .project = wanted->normalized_name,

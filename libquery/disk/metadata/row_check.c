@@ -76,7 +76,7 @@ int row_stamps(struct tree *tree, const struct distribution_record *known,
 		return 0;
 	code = stat_file(tree, out->directory, "", &file_data, &out->metadata, error);
 	out->directory_stamp = digest_of(&file_data);
-	out->modified = file_data.count > 0 ? (int64_t)file_data.words[0] : 0;
+	out->modified = (int64_t)file_data.words[0];
 	file_data.count = 0;
 	if (code >= 0 && !is_still_without(known, out->directory_stamp))
 		code = stat_file(tree, out->directory, "entry_points.txt", &file_data,
@@ -142,7 +142,7 @@ static int matches_carried(struct tree *tree, const struct carried *carried, enu
 
 	if (carried_names_suffice(carried, tree->stamp))
 		return 1;
-	if (carried_may_be_younger(carried, modified)) {
+	if (carried_may_have_changed(carried, modified)) {
 		code = stat_file(tree, row->directory, "", &file_data, &now, error);
 		modified = (int64_t)file_data.words[0];
 		file_data.count = 0;
