@@ -38,5 +38,6 @@ def place(package, site, python):
 
 
 def switch_on(python):
-    subprocess.run([python, "-I", "-m", "entrydb", "on"], check=True, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
+    done = subprocess.run([python, "-I", "-m", "entrydb", "on"], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
