@@ -192,10 +192,27 @@ static int settle(struct work *work, const char *name, const char *content, mode
 	return code;
 }
 
+/* Who can read a manifest: those who can read the files that it quotes. */
+static int find_mode(const struct work *work, const entrydb_entry_point *plugin, const char *object,
+                     mode_t *mode)
+{
+	static const char *const files[] = {"", "/METADATA", "/PKG-INFO", "/RECORD"};
+	int code = database_narrow(work->database, object, mode, work->error);
+
+	for (size_t i = 0; code == 0 && i < sizeof(files) / sizeof(*files); i++) {
+		CLEANUP(cleanup_free)
+		char *path = text_format("%s%s", entrydb_entry_point_file(plugin), files[i]);
+
+		code = path ? database_narrow(work->database, path, mode, work->error)
+		            : error_nomem(work->error);
+	}
+	return code;
+}
+
 /*
  * Other programs, some run by root, load what a manifest names without checks: it is written only
  * for objects that this process would load. Of several plugins of one name the first is used. The
- * path in it is without the sysroot. It is readable for users who can read the object.
+ * path in it is without the sysroot.
  */
 static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_point *plugin)
 {
@@ -222,7 +239,7 @@ static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_poi
 	        plugin, object + (slice_starts(slice_of(object), sysroot) ? sysroot.len : 0));
 	if (failed || !content)
 		return error_nomem(work->error);
-	code = database_narrow(work->database, object, &mode, work->error);
+	code = find_mode(work, plugin, object, &mode);
 	return code < 0 ? code : settle(work, file, content, mode);
 }
 

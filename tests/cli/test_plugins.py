@@ -459,7 +459,16 @@ class Export(PluginTest):
         self.run_program("export", "adbc", self.prefix, status=DONE)
         self.assertTrue(self.read())
 
-    def test_permissions_follow_the_object(self):
+    def test_permissions_follow_the_files(self):
+        """The object, and those of the distribution, from which its name and version are."""
+        info = f"{self.site}/adbc-driver-outer-1.0.dist-info"
+        write(f"{info}/entry_points.txt", "[g]\nx = pkg:x\n")
+        for name in ("METADATA", "RECORD"):
+            for mode in (0o600, 0o644):
+                os.chmod(f"{info}/{name}", mode)
+                self.run_program("export", "adbc", self.prefix, status=DONE)
+                self.assertEqual(os.stat(self.manifest).st_mode & 0o777, mode, name)
+        os.unlink(f"{info}/entry_points.txt")
         for place, mode, expected in ((f"{self.site}/pkg", 0o700, None), (f"{self.site}/pkg", 0o755, 0o644), (self.site, 0o700, 0o600)):
             os.chmod(place, mode)
             self.run_program("export", "adbc", self.prefix, status=DONE)
