@@ -116,7 +116,8 @@ static bool are_local(const char *names, const char *addresses)
 /*
  * By default, libpq tries TLS and falls back to an unencrypted connection. The environment has
  * lower priority than the URL and the service file: a setting in any of these is respected, and
- * without one "require" is used.
+ * without one "require" is used. Encryption by Kerberos replaces even verified TLS, and any user
+ * can create root's ticket in /tmp with a key to which that user's server answers.
  */
 static int ask_for_tls(const PQconninfoOption *own, struct error *error)
 {
@@ -130,7 +131,8 @@ static int ask_for_tls(const PQconninfoOption *own, struct error *error)
 	address = address ? address : value_of(others, "hostaddr");
 	name = value_of(own, "host");
 	name = name ? name : value_of(others, "host");
-	if (!others || (!are_local(name, address) && setenv("PGSSLMODE", "require", 0) != 0))
+	if (!others || setenv("PGGSSENCMODE", "disable", 0) != 0 ||
+	    (!are_local(name, address) && setenv("PGSSLMODE", "require", 0) != 0))
 		return error_nomem(error);
 	return 0;
 }

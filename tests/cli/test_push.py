@@ -598,6 +598,19 @@ def message(kind, body):
     return kind + (4 + len(body)).to_bytes(4, "big") + body
 
 
+def ticket():
+    """A cache of Kerberos credentials, such as anybody can write: for libpq, a reason to ask for encryption by Kerberos."""
+    def text(value):
+        return len(value).to_bytes(4, "big") + value
+
+    def principal(*names):
+        return (1).to_bytes(4, "big") + len(names).to_bytes(4, "big") + text(b"R") + b"".join(map(text, names))
+
+    times = b"".join((int(time.time()) + seconds).to_bytes(4, "big") for seconds in (0, 0, 86400, 86400))
+    return (b"\5\4\0\0" + principal(b"x") + principal(b"x") + principal(b"krbtgt", b"R") + (18).to_bytes(2, "big") + text(bytes(32)) +
+            times + bytes(13) + text(b"x") + text(b""))
+
+
 HEAD = b"T" + (6 + 3 * 20).to_bytes(4, "big") + b"\0\3" + column(b"a") + column(b"b") + column(b"c")
 
 
@@ -702,6 +715,7 @@ class Answers(Fleet):
     def test_tls_is_asked_for(self):
         """Unless the server is this machine, or it is said otherwise, wherever libpq looks; 0.0.0.0 is no such address, and leads here."""
         self.update()
+        support.write(f"{self.top}/ticket", ticket())
         server = Impostor(lambda peer: None)
         self.addCleanup(server.close)
         services = f"{self.top}/services"
@@ -715,12 +729,13 @@ class Answers(Fleet):
                                           (f"postgresql://h@127.0.0.1:{server.port},0.0.0.0:{server.port}/fleet", {}, [tls]),
                                           (f"postgresql://h@0.0.0.0:{server.port},localhost:{server.port}/fleet?hostaddr=,127.0.0.1", {}, [tls]),
                                           (f"postgresql://h@/fleet?port={server.port}", {"PGHOST": "0.0.0.0"}, [tls]),
-                                          (f"{url}?sslmode=disable", {}, [session]), (f"{url}?sslmode=prefer", {}, [tls, session]),
+                                          (f"{url}?sslmode=verify-full", {}, [tls]), (f"{url}?sslmode=disable", {}, [session]),
+                                          (f"{url}?sslmode=prefer", {}, [tls, session]),
                                           (url, {"PGSSLMODE": "prefer"}, [tls, session]), (url, {"PGSSLMODE": "disable"}, [session]),
                                           ("service=silent", {"PGSERVICEFILE": services}, [tls]),
                                           ("service=clear", {"PGSERVICEFILE": services}, [tls, session])):
             server.asked.clear()
-            reply = self.run_program("push", words, self.prefix, status=COULD_NOT, env=self.environment(PGGSSENCMODE="disable", **environment))
+            reply = self.run_program("push", words, self.prefix, status=COULD_NOT, env=self.environment(KRB5CCNAME=f"{self.top}/ticket", **environment))
             self.assertEqual(server.asked, asked, words)
             self.assertEqual(reply.err.count("\n"), 1)
             self.assertEqual("SSL was required" in reply.err, asked[-1] == tls, reply.err)
