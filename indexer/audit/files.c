@@ -118,16 +118,18 @@ static void finder_leave(struct finder *finder)
 		close(finder->site.fd);
 }
 
-static void finder_enter(struct finder *finder, int64_t id, const char *path, struct error *error)
+static void finder_enter(struct finder *finder, int64_t id, const char *path,
+                         struct collect *collect)
 {
 	if (finder->id == id)
 		return;
 	finder_leave(finder);
 	*finder = (struct finder){.id = id};
 	finder->site.cache = &finder->cache;
+	finder->site.readers = collect->readers;
 	finder->site.fd = file_open(AT_FDCWD, path, O_DIRECTORY);
 	if (finder->site.fd < 0 && errno_is_failure(errno))
-		error_errno(error, errno, "%s", path);
+		error_errno(&collect->error, errno, "%s", path);
 }
 
 void files_locate(struct collect *collect)
@@ -140,7 +142,7 @@ void files_locate(struct collect *collect)
 		struct import_file found = {0};
 
 		finder_enter(&finder, worksheet_number(row, 0), worksheet_text(row, 1).ptr,
-		             &collect->error);
+		             collect);
 		if (import_find(&finder.site, module, &finder.texts, &found, &collect->error) == 0)
 			worksheet_put(collect->sheet, "found",
 			              FACTS(fact(finder.id), fact(module), fact(found.file.path)));

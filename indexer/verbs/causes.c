@@ -55,7 +55,7 @@ static int found(struct search *search, char *cause)
 static int find_module(struct search *search, int fd, struct slice *path)
 {
 	CLEANUP(import_cache_free) struct import_cache cache = {0};
-	const struct import_site site = {search->record, &cache, fd};
+	const struct import_site site = {.record = search->record, .cache = &cache, .fd = fd};
 	struct import_file file = {0};
 	int code = 0;
 	bool failed = false;

@@ -8,6 +8,7 @@
  */
 #include "libquery/disk/target/import_path.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -189,12 +190,25 @@ void import_cache_free(struct import_cache *cache)
 	*cache = (struct import_cache){0};
 }
 
+/* Names are published, too. */
+static bool is_withheld(const struct import_site *site, const char *directory)
+{
+	CLEANUP(cleanup_close)
+	int fd = site->readers.mode ? file_open_for(site->readers, site->fd, directory) : -1;
+	bool is = site->readers.mode && fd < 0 && errno == EACCES;
+
+	if (is && site->withheld)
+		*site->withheld = true;
+	return is;
+}
+
 int import_names(const struct import_site *site, struct slice path, const struct path_index **out,
                  struct error *error)
 {
 	struct import_cache *cache = site->cache;
 	struct slice where = path.len ? path : SLICE(".");
 	uint32_t at = name_map_get(&cache->by_path, where);
+	static const struct path_index nothing;
 	struct path_index names = {0};
 	bool failed = false;
 	int code = 0;
@@ -205,6 +219,10 @@ int import_names(const struct import_site *site, struct slice path, const struct
 		at = (uint32_t)cache->count;
 		where = arena_copy(&cache->arena, where, &failed);
 		failed |= !array_grow(&cache->directories, at, sizeof(names), &cache->room);
+		if (!failed && is_withheld(site, where.ptr)) {
+			*out = &nothing;
+			return 0;
+		}
 		code = failed ? error_nomem(error)
 		              : path_index_list(&names, site->fd, where.ptr, NULL, &cache->arena,
 		                                error);

@@ -6,6 +6,7 @@
 
 #include "db/base/arena.h"
 #include "db/base/error.h"
+#include "db/base/file.h"
 #include "db/base/name_map.h"
 #include "libquery/disk/tree/wheel_record.h"
 
@@ -28,6 +29,8 @@ struct import_site {
 	struct wheel_record record; /* its RECORD or a substitute; null for neither */
 	struct import_cache *cache; /* NULL only if it is not on the disk */
 	int fd; /* the path entry's directory, borrowed; -1 if it is not on the disk */
+	struct readers readers; /* of the published result, as for file_open_for() */
+	bool *withheld;         /* set if they cannot list a directory, which is then empty */
 };
 
 struct import_file {

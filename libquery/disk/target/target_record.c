@@ -294,8 +294,8 @@ int target_records(struct tree *tree, const struct target_context *context,
 		return code;
 	work.site.editable = code > 0;
 	work.site.objects.examined = &work.examined;
-	work.site.objects.readers = tree->readers;
-	work.site.objects.withheld = &tree->withheld;
+	work.site.modules.readers = work.site.objects.readers = tree->readers;
+	work.site.modules.withheld = work.site.objects.withheld = &tree->withheld;
 	if (!wheel_record_is_null(record)) {
 		/* "x.dist-info/entry_points.txt,sha256=...,123" */
 		struct slice path = path_join_in(arena, distribution->directory,
