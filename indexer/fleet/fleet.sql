@@ -76,6 +76,11 @@ SELECT format('ALTER TABLE entrydb.%1$I '
               'CREATE INDEX ON entrydb.%1$I (environment)', relname)
   FROM pg_class WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r'
    AND relname NOT IN ('host', 'environment') \gexec
+-- By other collations than "C", glibc and ICU compare a kilobyte of some characters for a second, and a
+-- hundred for minutes, in which nothing can cancel a reader's query.
+SELECT format('ALTER TABLE %s ALTER %I TYPE text COLLATE "C"', attrelid::regclass, attname)
+  FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
+ WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r' AND atttypid = 'text'::regtype \gexec
 CREATE INDEX ON entrydb.distribution (name, version);
 CREATE INDEX ON entrydb.entry_point (group_name, name);
 CREATE INDEX ON entrydb.finding (rule) WHERE valid_to = 'infinity';

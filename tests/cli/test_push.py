@@ -256,6 +256,11 @@ class Pushing(Fleet):
         for path, digest in (("'/'", "repeat('a', 65)"), ("repeat('a', 10000)", "''")):
             self.assertIn("violates check constraint", SERVER.sql(f"SELECT entrydb.push({path}, {digest}, '[]', '[]')", user=self.role, check=False))
 
+    def test_what_would_take_minutes_to_compare(self):
+        """By the collation of the database, which may be that of any language: two equal kilobytes, but for a capital letter, take seconds."""
+        self.assertEqual(SERVER.sql("SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid "
+                                    "WHERE relnamespace = 'entrydb'::regnamespace AND attcollation NOT IN (0, '\"C\"'::regcollation)"), [])
+
     def test_a_database_in_another_encoding(self):
         """SQL_ASCII takes bytes of which a reader's client refuses all that comes with them."""
         SERVER.sql("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0", database="postgres")
