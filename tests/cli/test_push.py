@@ -267,6 +267,13 @@ class Pushing(Fleet):
         self.addCleanup(SERVER.sql, "DROP DATABASE bytes", database="postgres")
         self.assertIn("the encoding of the database is SQL_ASCII, and must be UTF8", SERVER.sql(support.read(FLEET), database="bytes", check=False))
 
+    def test_a_database_of_postgresql_14(self):
+        """There, PUBLIC can create in public, and a function of a CHECK is executed by the superuser who restores a dump."""
+        SERVER.sql("CREATE DATABASE former", database="postgres")
+        self.addCleanup(SERVER.sql, "DROP DATABASE former", database="postgres")
+        SERVER.sql(f"GRANT CREATE ON SCHEMA public TO PUBLIC; {support.read(FLEET)}", database="former")
+        self.assertIn("permission denied for schema public", SERVER.sql("CREATE TABLE public.lure ()", user=self.role, database="former", check=False))
+
     def test_odd_text(self):
         add_distribution(self.site, "odd", text="[g\\t]\na\\b = m:f\n\x1b = m:\u2028\n".replace("\u2028", "f"))
         support.write(f"{self.site}/x.pth", b"import \xff\x00 '\\N'\nimport \xed\xa0\x80\nimport '\\u0000\x01\"'\n")
