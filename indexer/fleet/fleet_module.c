@@ -33,6 +33,7 @@ struct fleet {
 	bool (*stopped)(void);
 	int64_t began, patience; /* milliseconds: start and duration of the current wait */
 	int reads;               /* remaining reads of that wait */
+	bool local;              /* according to the settings, the server is this machine */
 };
 
 /* Set libpq's message in one line: all connection attempts, without hints. Returns @code. */
@@ -119,7 +120,7 @@ static bool are_local(const char *names, const char *addresses)
  * without one "require" is used. Encryption by Kerberos replaces even verified TLS, and any user
  * can create root's ticket in /tmp with a key to which that user's server answers.
  */
-static int ask_for_tls(const PQconninfoOption *own, struct error *error)
+static int ask_for_tls(const PQconninfoOption *own, bool *local, struct error *error)
 {
 	CLEANUP(cleanup_settings) PQconninfoOption *others = NULL;
 	const char *service = value_of(own, "service"), *name, *address;
@@ -131,8 +132,9 @@ static int ask_for_tls(const PQconninfoOption *own, struct error *error)
 	address = address ? address : value_of(others, "hostaddr");
 	name = value_of(own, "host");
 	name = name ? name : value_of(others, "host");
+	*local = are_local(name, address);
 	if (!others || setenv("PGGSSENCMODE", "disable", 0) != 0 ||
-	    (!are_local(name, address) && setenv("PGSSLMODE", "require", 0) != 0))
+	    (!*local && setenv("PGSSLMODE", "require", 0) != 0))
 		return error_nomem(error);
 	return 0;
 }
@@ -141,7 +143,7 @@ static int ask_for_tls(const PQconninfoOption *own, struct error *error)
  * Whether libpq can parse the URL. Checked first, because libpq's messages quote the URL and with
  * it the password, and because an unencoded password could be parsed as part of the host name.
  */
-static int prepare(const char *url, struct error *error)
+static int prepare(const char *url, bool *local, struct error *error)
 {
 	char *message = NULL;
 	CLEANUP(cleanup_settings) PQconninfoOption *own = PQconninfoParse(url, &message);
@@ -162,7 +164,7 @@ static int prepare(const char *url, struct error *error)
 		return error_set(error, ERROR_INVALID,
 		                 "the fleet's URL: in a password '@' is written %%40, '/' %%2F, "
 		                 "'?' %%3F and '#' %%23");
-	return ask_for_tls(own, error);
+	return ask_for_tls(own, local, error);
 }
 
 /* --- waiting --- */
@@ -221,7 +223,10 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 
 /* --- connecting --- */
 
-/* (By default, libpq prints notices of the server, without limit.) */
+/*
+ * The name of this machine may be resolved by a server. (By default, libpq prints notices of the
+ * server, without limit.)
+ */
 static int complete(struct fleet *fleet, struct error *error)
 {
 	PostgresPollingStatusType next = PGRES_POLLING_WRITING;
@@ -234,6 +239,10 @@ static int complete(struct fleet *fleet, struct error *error)
 		if (host != PQhost(fleet->connection)) /* each host has its own time limit */
 			begin(fleet, "connect_timeout", 1000, 1);
 		host = PQhost(fleet->connection);
+		if (fleet->local && PQstatus(fleet->connection) == CONNECTION_MADE &&
+		    !is_local(slice_of(PQhostaddr(fleet->connection))))
+			return error_set(error, ERROR_IO,
+			                 "the fleet's server: %s is not this machine", host);
 		code = wait_for(fleet, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, error);
 		if (code == 0)
 			next = PQconnectPoll(fleet->connection);
@@ -255,7 +264,8 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 	};
 	const char *values[] = {"10", "15", "15", "3", "60000", "entrydb", "UTF8", url, NULL};
 	struct fleet *fleet;
-	int code = prepare(url, error);
+	bool local = false;
+	int code = prepare(url, &local, error);
 
 	if (code < 0)
 		return code;
@@ -263,6 +273,7 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 	if (!fleet)
 		return error_nomem(error);
 	fleet->stopped = stopped;
+	fleet->local = local;
 	fleet->connection = PQconnectStartParams(keys, values, 1);
 	code = fleet->connection ? complete(fleet, error) : error_nomem(error);
 	if (code == 0)

@@ -753,6 +753,16 @@ class Answers(Fleet):
             self.assertEqual("SSL was required" in reply.err, asked[-1] == tls, reply.err)
 
 
+    def test_a_name_of_this_machine_that_leads_elsewhere(self):
+        """Such as localhost, asked of a name server; here, a setting that is empty in the URL."""
+        self.update()
+        server = Impostor(lambda peer: None)
+        self.addCleanup(server.close)
+        reply = self.run_program("push", f"postgresql://h@0.0.0.0:{server.port}/fleet?hostaddr=", self.prefix, status=COULD_NOT,
+                                 env=self.environment(PGHOSTADDR="127.0.0.1"))
+        self.assertEqual((reply.err, server.asked), ("entrydb: the fleet's server: 0.0.0.0 is not this machine\n", []))
+
+
 class Failures(Fleet):
     def test_unreachable_server(self):
         self.update()
