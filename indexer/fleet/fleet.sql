@@ -225,7 +225,8 @@ END;
 -- rows of other hosts match, and DROP OWNED BY entrydb_host would drop its policies. Nor can they
 -- create large objects: each takes a lock in a restore, and there are few. Nor, in a database of
 -- PostgreSQL 14, also if upgraded, tables: their constraints are executed by who restores a dump.
-SELECT format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', nspname) FROM pg_namespace WHERE nspname !~ '^pg_' \gexec
+SELECT format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', nspname)
+  FROM pg_namespace WHERE has_schema_privilege('public', oid, 'CREATE') \gexec
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION entrydb.known, entrydb.push, entrydb.own TO entrydb_host;
 REVOKE EXECUTE ON FUNCTION lo_creat, lo_create, lo_from_bytea FROM PUBLIC;
