@@ -258,7 +258,7 @@ int database_narrow(const struct database *database, const char *path, mode_t *m
 	if (safe_path_look(path, database->real, database->sysroot, &way, &own) < 0 ||
 	    way.uid != geteuid())
 		*mode &= S_IRUSR | S_IWUSR;
-	*mode &= S_IRUSR | S_IWUSR | (trust_everybody(fd, &status) & way.search);
+	*mode &= S_IRUSR | S_IWUSR | (trust_everybody(fd, &status) & way.search & way.names);
 	return error_move_failure(error, &own);
 }
 

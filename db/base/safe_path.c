@@ -28,6 +28,7 @@ int safe_path_look(const char *path, const char *beside, const char *sysroot, st
 	        .uid = walk.foreign ? walk.status.st_uid : geteuid(),
 	        .gid = walk.foreign ? walk.status.st_gid : getegid(),
 	        .search = walk.search,
+	        .names = walk.names,
 	};
 	if (code < 0 && code != ERROR_NOTFOUND)
 		return error_move(error, &own);

@@ -40,6 +40,7 @@ struct safe_way {
 	/* Who can search all its directories (of a sysroot, below it), as read permissions; without
 	 * those where links are, from which it is reached as well. */
 	mode_t search;
+	mode_t names; /* who can find it in them by listing those that are not above @beside */
 };
 
 /*

@@ -101,14 +101,29 @@ static bool is_above_both(const struct walk *walk)
 	       strchr("/", walk->beside[len]);
 }
 
+/* Can some users search the directory, but not list it? */
+static bool hides_names(mode_t mode)
+{
+	return (mode & (S_IXGRP | S_IXOTH)) << 2 & ~mode;
+}
+
 static void note_search(struct walk *walk, bool closed)
 {
-	if (is_above_both(walk))
+	const mode_t mode = walk->status.st_mode;
+
+	if (is_above_both(walk)) {
+		walk->listing = hides_names(mode) ? 0 : 0444;
 		return;
-	if (closed)
+	}
+	walk->names &= walk->listing;
+	if (closed) {
 		walk->search = 0;
-	else if (S_ISDIR(walk->status.st_mode))
-		walk->search &= (trust_everybody(walk->fd, &walk->status) & 0111) << 2;
+	} else if (S_ISDIR(mode)) {
+		mode_t all = trust_everybody(walk->fd, &walk->status);
+
+		walk->search &= (all & 0111) << 2;
+		walk->listing = all & 0444;
+	}
 }
 
 /* Move to the file @fd with the path @done; takes ownership of both. */
@@ -158,7 +173,7 @@ static int start(struct walk *walk, char *todo, struct error *error)
 		return error_nomem(error);
 	free(walk->todo);
 	walk->todo = walk->rest = todo;
-	walk->search = 0444;
+	walk->search = walk->names = walk->listing = 0444;
 	return enter(walk, fcntl(walk->anchor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
 	             strndup(walk->done, walk->anchor_len), error);
 }

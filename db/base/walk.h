@@ -37,6 +37,8 @@ struct walk {
 	uid_t server;       /* the user who runs it; 0: see server_of() */
 	int links;
 	mode_t search;      /* who can search every directory so far, as read permissions */
+	mode_t names;       /* and list those in which the path was found */
+	mode_t listing;     /* who can list the file reached */
 	const char *beside; /* another file: the directories above it do not count; or NULL */
 	bool refused;       /* RULE_BELIEVE ended it */
 	bool foreign;       /* it is another user's territory: status says whose */

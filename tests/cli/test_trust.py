@@ -566,6 +566,26 @@ class Publishing(TrustTest):
                 reply = self.run_program("list", "--json", "--path", self.site, status=DONE)
                 self.assertEqual((reply.objects[0]["kind"], reply.objects[0]["file"]), ("native", info))
 
+    def test_names_that_others_cannot_list(self):
+        """Mode 711 hides the names in a directory from those who may enter it."""
+        os.chmod(self.top, 0o755)
+        add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.plugin:getpid\n")
+        os.makedirs(f"{self.site}/pkg")
+        shutil.copy(next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6"), f"{self.site}/pkg/plugin.cpython-311-swordfish.so")
+        for mode in (0o711, 0o755):
+            os.chmod(f"{self.site}/pkg", mode)
+            self.run_program("update", "--fresh", "exact", self.prefix, status=DONE)
+            self.assertEqual(self.publishes(b"swordfish"), mode == 0o755)
+        home, own = f"{self.top}/home711", ".local/state/entrydb/entry_points.db"
+        add_distribution(f"{home}/swordfish/site", "alpha")
+        os.mkdir(f"{home}/.local")
+        for mode in (0o711, 0o710, 0o755):
+            os.chmod(home, mode)
+            for database in (f"{home}/{own}", f"{self.top}/elsewhere.db"):
+                self.run_program("--db", database, "update", f"{home}/swordfish/site", status=DONE)
+                self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o644 if mode == 0o755 else 0o600, (oct(mode), database))
+                os.unlink(database)
+
     def test_a_private_record(self):
         """Its hashes say what is in files that others may not read."""
         _, shown = self.with_record("open")
