@@ -11,7 +11,8 @@
 
 /* The parsed command line; NULL, 0 or false by default. */
 struct options {
-	const char *command;  /* the whole command line, for the audit trail */
+	const char *command;  /* the whole command line, or that of the caller of a hook */
+	const char *verb;     /* the name of the command */
 	const char *database; /* --db */
 	const char *sysroot;  /* --root */
 	const char *platform; /* of an image: OS/ARCH[/VARIANT] */

@@ -328,6 +328,7 @@ static enum status run(const struct command *command, struct options *options)
 
 	if (command->is & PATHS)
 		join_paths(options);
+	options->verb = command->name;
 	code = check(command, options);
 	if (code == STATUS_DONE && options->sysroot)
 		code = enter(command, options, &error);

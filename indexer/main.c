@@ -47,10 +47,7 @@ static void fill_standard_streams(void)
 
 /* --- the command line --- */
 
-/*
- * The command line for the audit trail, quoted so that it can be run again, except for URLs, which
- * may contain a password or token.
- */
+/* Quoted so that it can be run again, except for URLs, which may contain a password. */
 static char *join_words(int argc, char *const *argv)
 {
 	char *text = NULL;

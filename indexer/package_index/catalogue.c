@@ -231,16 +231,11 @@ static int store(struct edit *edit, void *payload, struct error *error)
 /* Publish what was read; the next time, so that it takes at most a tenth of the time. */
 static int publish(struct catalogue *all, struct error *error)
 {
-	CLEANUP(cleanup_free) char *command = text_format("entrydb add --index %s", all->index);
-	struct options options = *all->options;
 	struct edit_result result = {0};
 	int64_t began = milliseconds_now(), pause;
 	int code;
 
-	if (!command)
-		return error_nomem(error);
-	options.command = command; /* without a password */
-	code = edit_database(&options, all->database, store, all, &result, error);
+	code = edit_database(all->options, all->database, store, all, &result, error);
 	if (code < 0)
 		return code;
 	projects_free(all, false);

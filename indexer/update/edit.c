@@ -9,6 +9,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/hash.h"
+#include "db/base/text.h"
 #include "db/publish.h"
 #include "indexer/hook.h"
 
@@ -30,10 +31,12 @@ int edit_database(const struct options *options, const struct database *database
                   void *payload, struct edit_result *result, struct error *error)
 {
 	CLEANUP(cleanup_writer) struct writer *writer = NULL;
+	/* Not its arguments: paths may be private, URLs may contain a password. */
+	CLEANUP(cleanup_free) char *own = text_format("entrydb %s", options->verb);
 	bool is_hook = options->hook != NULL;
 	struct writer_options how = {
 	        .file = database->file,
-	        .command = options->command,
+	        .command = is_hook ? options->command : own,
 	        .wait = {.timeout = is_hook ? HOOK_LOCK_TIMEOUT : PUBLISH_LOCK_TIMEOUT,
 	                 .work = is_hook ? work_id(database) : 0,
 	                 .stopped = interrupted,
@@ -46,7 +49,7 @@ int edit_database(const struct options *options, const struct database *database
 	int code = database_check_owner(database, options->command, error);
 
 	if (code == 0)
-		code = writer_open(&how, &writer, error);
+		code = own ? writer_open(&how, &writer, error) : error_nomem(error);
 	if (code != 0)
 		return code < 0 ? code : EDIT_NOTHING;
 	why_rebuilt = writer_was_rebuilt(writer);

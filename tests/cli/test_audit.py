@@ -498,7 +498,7 @@ class Rules(Site):
         self.install("spy", "[pytest11]\nspy = spy:plugin\n")
         self.update()
         self.assertRegex(self.audit().objects[0]["message"],
-                         r"spy:plugin runs in each run of pytest, since 20\d\d-\d\d-\d\d \d\d:\d\d by 'entrydb update ")
+                         r"spy:plugin runs in each run of pytest, since 20\d\d-\d\d-\d\d \d\d:\d\d by 'entrydb update'")
 
 
 class Manual(Site):

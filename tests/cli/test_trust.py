@@ -566,6 +566,16 @@ class Publishing(TrustTest):
                 reply = self.run_program("list", "--json", "--path", self.site, status=DONE)
                 self.assertEqual((reply.objects[0]["kind"], reply.objects[0]["file"]), ("native", info))
 
+    def test_the_trail_of_another_database(self):
+        """The command's other arguments may be private directories."""
+        os.chmod(self.top, 0o755)
+        add_distribution(self.site, "alpha")
+        add_distribution(f"{self.top}/swordfish/lib/python3/dist-packages", "beta")
+        os.chmod(f"{self.top}/swordfish", 0o700)
+        self.run_program("update", f"{self.top}/swordfish", self.prefix, status=DONE)
+        self.assertTrue(os.stat(self.database).st_mode & 0o004)
+        self.assertFalse(self.publishes(b"swordfish"))
+
     def test_names_that_others_cannot_list(self):
         """Mode 711 hides the names in a directory from those who may enter it."""
         os.chmod(self.top, 0o755)
