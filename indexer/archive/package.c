@@ -127,12 +127,15 @@ static int open_zip(struct package *package, struct error *error)
 
 /* --- opening --- */
 
-static int open_file(struct package *package, struct error *error)
+static int open_file(struct package *package, struct readers readers, struct error *error)
 {
 	struct stat status;
+	bool is_other =
+	        file_status(AT_FDCWD, package->path, &status, NULL) > 0 && !S_ISREG(status.st_mode);
 
-	package->fd = file_open(AT_FDCWD, package->path, 0);
-	if (package->fd < 0 || fstat(package->fd, &status) != 0)
+	if (!is_other)
+		package->fd = file_open_for(readers, AT_FDCWD, package->path);
+	if (!is_other && (package->fd < 0 || fstat(package->fd, &status) != 0))
 		return error_errno(error, errno, "%s", package->path);
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, ERROR_FORMAT, "%s: not a file", package->path);
@@ -192,13 +195,14 @@ static int open_by_content(struct package *package, bool (*stop)(void), struct e
 	                        error);
 }
 
-int package_open(const char *path, bool (*stop)(void), struct package *out, struct error *error)
+int package_open(const char *path, struct readers readers, bool (*stop)(void), struct package *out,
+                 struct error *error)
 {
 	int code;
 
 	*out = PACKAGE_INIT;
 	out->path = out->members.path = path;
-	code = open_file(out, error);
+	code = open_file(out, readers, error);
 	if (code < 0)
 		return code;
 	code = open_by_content(out, stop, error);

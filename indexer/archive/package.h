@@ -39,12 +39,14 @@ struct package {
 bool package_is_archive(const char *name);
 
 /*
- * Open the archive at @path, which must outlive @out. @stop may be NULL; see archive_file.h.
+ * Open the archive at @path, which must outlive @out. @readers: of the result, as for
+ * file_open_for(). @stop may be NULL; see archive_file.h.
  * ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO: missing or unreadable; ERROR_FORMAT: not an archive,
  * or damaged; ERROR_LIMIT; ERROR_LOAD: the archive module is missing. Call package_close() even
  * after an error.
  */
-int package_open(const char *path, bool (*stop)(void), struct package *out, struct error *error);
+int package_open(const char *path, struct readers readers, bool (*stop)(void), struct package *out,
+                 struct error *error);
 void package_close(struct package *package);
 
 /*

@@ -27,6 +27,7 @@
 struct add {
 	const struct options *options;
 	struct writer *writer;       /* while there is one */
+	struct readers readers;      /* of the published file */
 	struct sites archives, seen; /* as spelled, and as absolute paths */
 	struct plugin_kinds *kinds;
 	struct edit_result result;
@@ -256,7 +257,7 @@ static int read_archive(struct add *add, const char *path, const struct root_rec
 	CLEANUP(package_close) struct package package = PACKAGE_INIT;
 	struct scan_options how = {
 	        .known = known, .kinds = add->kinds, .on_progress = progress_ask};
-	int code = package_open(path, interrupted, &package, error);
+	int code = package_open(path, add->readers, interrupted, &package, error);
 
 	if (code < 0)
 		return code;
@@ -331,6 +332,7 @@ static int add_archives(struct edit *edit, void *payload, struct error *error)
 		root_path = layout_root_path(edit->database->file, absolute);
 		code = root_path ? database_narrow(edit->database, absolute, &edit->mode, error)
 		                 : error_nomem(error);
+		add->readers = database_readers(edit->database, edit->mode);
 		if (code == 0)
 			code = add_archive(add, path, root_path, error);
 	}

@@ -281,6 +281,12 @@ class Publishing(TrustTest):
         self.assertIn(f"belongs to user {self.other.uid}", reply.err)
         self.assertFalse(os.path.exists(self.database))
 
+    def swap(self, one, two):
+        """Exchange the names again and again, as the other user."""
+        swap = subprocess.Popen([PYTHON, "-c", "import ctypes, sys\nwhile True: ctypes.CDLL(None).renameat2(-100, sys.argv[1].encode(), -100, "
+                                 "sys.argv[2].encode(), 2)", one, two], user=self.other.uid, group=self.other.gid, extra_groups=[])
+        self.addCleanup(support.end, swap)
+
     def test_private_tree_swapped_in(self):
         """While root reads, one who may rename exchanges root's public tree and root's private one."""
         lib, private = f"{self.prefix}/lib", f"{self.prefix}/lib/private"
@@ -289,14 +295,31 @@ class Publishing(TrustTest):
         os.chmod(private, 0o700)
         os.chown(lib, 0, self.other.gid)
         os.chmod(lib, 0o775)
-        swap = subprocess.Popen([PYTHON, "-c", "import ctypes, sys\nwhile True: ctypes.CDLL(None).renameat2(-100, sys.argv[1].encode(), -100, "
-                                 "sys.argv[2].encode(), 2)", f"{lib}/python3.11", private], user=self.other.uid, group=self.other.gid, extra_groups=[])
-        self.addCleanup(support.end, swap)
+        self.swap(f"{lib}/python3.11", private)
         for _ in range(40):
             self.run_program("update", "--fresh", "exact", self.prefix)
             if os.path.exists(self.database):
                 self.assertFalse(self.publishes(b"swordfish"))
                 shutil.rmtree(f"{self.prefix}/var")
+
+    def test_private_archive_swapped_in(self):
+        """The same with root's archives, whose permissions are those of the file that is read."""
+        place, catalogue = f"{self.prefix}/archives", f"{self.top}/catalogue.db"
+        os.makedirs(place)
+        for name, mode in (("public", 0o644), ("swordfish", 0o600)):
+            with zipfile.ZipFile(f"{place}/{name}.whl", "w") as archive:
+                archive.writestr("p-1.0.dist-info/METADATA", support.metadata("p", "1.0"))
+                archive.writestr("p-1.0.dist-info/entry_points.txt", f"[g]\n{name} = p:x\n")
+            os.chmod(f"{place}/{name}.whl", mode)
+        os.chown(place, 0, self.other.gid)
+        os.chmod(place, 0o775)
+        self.swap(f"{place}/public.whl", f"{place}/swordfish.whl")
+        for _ in range(40):
+            self.run_program("add", "--db", catalogue, f"{place}/public.whl", status=None)
+            if os.path.exists(catalogue):
+                names = query(catalogue, "SELECT name FROM entry_point")
+                self.assertFalse(os.stat(catalogue).st_mode & 0o004 and ("swordfish",) in names)
+                os.unlink(catalogue)
 
     def test_the_rights_of_a_user(self):
         """They are no more lent than root's: to those of a group who may make links, or whose environment it is."""
