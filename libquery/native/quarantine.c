@@ -56,6 +56,15 @@ static int write_record(int directory, const char *name, const char *object, con
 	return 0;
 }
 
+/* The names of the files identify objects, which may be private. */
+static int open_own(const char *path, int *fd, struct error *error)
+{
+	int code = safe_directory_open(path, NULL, SAFE_CREATE, fd, error);
+
+	return code == 0 && fchmod(*fd, S_IRWXU) != 0 ? error_errno(error, errno, "%s", path)
+	                                              : code;
+}
+
 /* --- the watch --- */
 
 /* Open and lock the file: 1. 0: another process holds it, or it is missing or not trusted. */
@@ -113,7 +122,7 @@ int quarantine_watch_begin(const char *directory, const char *id, const char *ob
 	watch->name = text_format("%s" LOADING, id);
 	if (!watch->name)
 		return error_nomem(error);
-	code = safe_directory_open(directory, NULL, SAFE_CREATE, &watch->directory, &own);
+	code = open_own(directory, &watch->directory, &own);
 	if (code == 0)
 		code = open_loading(watch->directory, watch->name, O_RDWR | O_CREAT, &watch->file,
 		                    &own);
@@ -170,7 +179,7 @@ int quarantine_add(const char *directory, const char *id, const char *object, co
                    struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = -1;
-	int code = safe_directory_open(directory, NULL, SAFE_CREATE, &fd, error);
+	int code = open_own(directory, &fd, error);
 
 	return code == 0 ? write_record(fd, id, object, reason, error) : code;
 }

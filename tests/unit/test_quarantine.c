@@ -51,9 +51,12 @@ static int tell(void *payload, const char *id, const char *object, const char *r
 static void test_add_find_remove(void **state)
 {
 	char told[256] = "";
+	struct stat status;
 
 	check_found(ID, NULL); /* the directory does not exist yet */
 	add(ID, "/a\nb.so", "it crashed");
+	assert_int_equal(stat(directory(), &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0700);
 	check_found(ID, "it crashed");
 	check_found(OTHER, NULL);
 	assert_int_equal(quarantine_walk(directory(), tell, told, NULL), 0);
