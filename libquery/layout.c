@@ -229,5 +229,5 @@ char *layout_absolute(const char *entry)
 		return NULL;
 	if (path_tidy(copy, false))
 		return take(copy);
-	return geteuid() == 0 ? safe_real_path(path, NULL) : realpath(path, NULL);
+	return safe_real_path(path, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/tree/tree.h"
@@ -134,7 +135,7 @@ static int find_resolved(struct entrydb *db, struct path_entry *entry, const str
 	CLEANUP(cleanup_free) char *resolved = fd < 0 ? NULL : file_real_path(fd);
 
 	if (!resolved && errno != EACCES)
-		resolved = realpath(entry->path, NULL);
+		resolved = safe_real_path(entry->path, NULL);
 	if (!resolved && errno_is_failure(errno))
 		return error_errno(error, errno, "%s", entry->path);
 	if (!resolved || strcmp(resolved, entry->path) == 0)

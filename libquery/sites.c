@@ -14,6 +14,7 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
@@ -375,7 +376,7 @@ static void add_python_on_path(struct search *search, const char *directory)
 	char *name = directory[0] == '/' ? format(search, "%s/python3", directory) : NULL;
 	CLEANUP(cleanup_free) char *real = NULL;
 
-	if (name && type_of(search, name) == S_IFREG && !(real = realpath(name, NULL)))
+	if (name && type_of(search, name) == S_IFREG && !(real = safe_real_path(name, NULL)))
 		system_failed(search, name);
 	for (int up = 0; real && up < 2; up++) {
 		char *slash = strrchr(real, '/');

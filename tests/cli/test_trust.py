@@ -803,6 +803,21 @@ class Looking(TrustTest):
             with open(trace, encoding="utf-8") as lines:
                 self.assertEqual([line for line in lines if re.search("dist-info/entry_points.txt|theirs/bin/python3", line) and "NOFOLLOW" not in line], [])
 
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_real_paths(self):
+        """Root reads no link by a whole path, in which he may put a link such as /proc/PID/root meanwhile."""
+        os.makedirs(f"{self.prefix}/bin")
+        os.symlink(PYTHON, f"{self.prefix}/bin/python3")
+        os.makedirs(self.site, exist_ok=True)
+        os.mknod(f"{self.site}/socket", stat.S_IFSOCK | 0o666)  # cannot be opened
+        self.other.own(self.prefix)
+        trace = f"{self.top}/trace"
+        for verb in (["list", "--path", f"{self.site}/socket"], ["verify"]):
+            subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=/readlink", "-o", trace, PROGRAM, *verb],
+                           env=self.environment(ASAN_OPTIONS=NO_LEAKS, PATH=f"{self.prefix}/bin"), capture_output=True, check=False)
+            with open(trace, encoding="utf-8") as lines:
+                self.assertEqual([line for line in lines if self.prefix in line], [])
+
     def test_a_link_to_a_private_database(self):
         """Root's own, which is as true of his prefix as of root's, but not his to show."""
         os.chmod(self.mine, 0o700)
