@@ -277,7 +277,7 @@ int file_status_again(const char *path, enum trust_way *way, struct stat *status
 		if (!error_is_failure(code)) /* else it is judged the next time */
 			*way = code == 0 ? TRUST_WAY_OWN : TRUST_WAY_OTHERS;
 	}
-	return find_status(*way != TRUST_WAY_OTHERS, AT_FDCWD, path, status, error);
+	return find_status(*way == TRUST_WAY_OWN, AT_FDCWD, path, status, error);
 }
 
 bool file_can_list(const char *path)

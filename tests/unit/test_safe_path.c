@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "db/base/cleanup.h"
@@ -286,9 +287,12 @@ static void test_the_gate(void **state)
 /* Behind a link to another process, a file system may never answer: root does not look there. */
 static void test_looked_at_again(void **state)
 {
-	enum trust_way own = TRUST_WAY_UNKNOWN, theirs = TRUST_WAY_UNKNOWN;
+	enum trust_way own = TRUST_WAY_UNKNOWN, theirs = TRUST_WAY_UNKNOWN,
+	               unknown = TRUST_WAY_UNKNOWN;
+	struct rlimit before, few;
 	char target[64];
 	struct stat status;
+	int found;
 
 	(void)state;
 	NEEDS_ROOT();
@@ -306,6 +310,15 @@ static void test_looked_at_again(void **state)
 	link_to(target, "theirs/site", STRANGER);
 	assert_int_equal(stat("theirs/site", &status), 0);
 	assert_int_equal(file_status_again(scratch_path("theirs/site"), &theirs, &status, NULL), 0);
+	/* Nor without a descriptor to judge the way. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = STDERR_FILENO + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	found = file_status_again(scratch_path("theirs/site"), &unknown, &status, NULL);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(found < 0);
+	assert_int_equal(unknown, TRUST_WAY_UNKNOWN);
 }
 
 static int open_own(void *payload)
