@@ -376,8 +376,9 @@ static int walk_begin(struct walk *walk, struct error *error)
 	struct stat status;
 
 	walk->anchor = safe_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+	/* Never for a reason that says something about the path. */
 	if (walk->anchor < 0 || fstat(walk->anchor, &status) != 0)
-		return error_errno(error, errno, "/");
+		return error_errno(error, errno_is_failure(errno) ? errno : EIO, "/");
 	walk->top = status.st_uid;
 	walk->home = status.st_dev;
 	walk->done = strdup("");
