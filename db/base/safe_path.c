@@ -44,7 +44,7 @@ mode_t safe_readable(const char *path, const char *beside, const char *sysroot)
 	walk.beside = beside;
 	return walk_path(&walk, path, sysroot, NULL) < 0
 	               ? 0
-	               : walk.search & trust_everybody(walk.fd, &walk.status);
+	               : walk.search & walk.names & trust_everybody(walk.fd, &walk.status);
 }
 
 char *safe_path_existing(const char *path, const char *sysroot)

@@ -165,6 +165,27 @@ class Pushing(Fleet):
             subprocess.run(["setfacl", "-m", "u:1:---", self.database], check=True)
             self.assertIn("not everybody may read it", self.push(status=COULD_NOT).err)
 
+    @support.needs_root
+    def test_private_lists_and_names(self):
+        """Nor what a private audit.conf says, nor the PATH of a directory whose name others cannot list."""
+        os.chmod(self.top, 0o755)
+        add_distribution(self.site, "spy", text="[hooks]\nspy = spy:x\n[console_scripts]\ndeploy = spy:y\n")
+        lists, there = f"{self.home}/.config/entrydb/audit.conf", f"{self.top}/unlisted/swordfish/bin"
+        for path in (lists, f"{there}/alpha-cmd"):
+            os.makedirs(os.path.dirname(path))
+        os.chmod(self.home, 0o755)
+        write(lists, "group hooks when swordfish starts\ncommand deploy swordfish\n")
+        write(f"{there}/alpha-cmd", "")
+        os.chmod(f"{there}/alpha-cmd", 0o755)
+        for mode, unlisted, said in ((0o600, 0o711, False), (0o644, 0o711, True), (0o600, 0o755, True)):
+            os.chmod(lists, mode)
+            os.chmod(f"{self.top}/unlisted", unlisted)
+            add_distribution(self.site, f"more{mode}{unlisted}")
+            self.update()
+            self.push(env=self.environment(PATH=there))
+            found = repr(SERVER.sql(f"SELECT v.* FROM entrydb.finding v {OF_HOST} '{self.role}' AND v.valid_to = 'infinity'"))
+            self.assertEqual("swordfish" in found, said, (oct(mode), oct(unlisted)))
+
     def test_database_only_a_group_can_reach(self):
         """A member of it can read root's database there, but does not publish it."""
         self.update()
