@@ -322,10 +322,12 @@ int manifests_write(const struct options *options, const struct database *databa
                     const struct manifests_host *host, bool begin, struct manifests_result *result,
                     struct error *error)
 {
+	struct database beside = *database; /* the files are found in the directory, instead */
+	CLEANUP(cleanup_free) char *real = NULL;
 	CLEANUP(cleanup_work)
 	struct work work = {
 	        .options = options,
-	        .database = database,
+	        .database = &beside,
 	        .host = host,
 	        .directory = directory_of(database, host),
 	        .fd = -1,
@@ -345,6 +347,10 @@ int manifests_write(const struct options *options, const struct database *databa
 	if (code == 0)
 		code = safe_directory_open(work.directory, database->sysroot,
 		                           begin ? SAFE_CREATE : SAFE_EXISTING, &work.fd, error);
+	if (code == 0)
+		code = (beside.real = real = safe_path_existing(work.directory, database->sysroot))
+		               ? 0
+		               : error_nomem(error);
 	if (code == 0)
 		code = read_file(&work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &work.old_list,
 		                 &length);

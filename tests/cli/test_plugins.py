@@ -474,6 +474,16 @@ class Export(PluginTest):
             self.run_program("export", "adbc", self.prefix, status=DONE)
             self.assertEqual(os.path.exists(self.manifest) and os.stat(self.manifest).st_mode & 0o777, expected or False)
 
+    def test_manifest_outside_of_a_private_prefix(self):
+        """Its readers may be unable to reach the prefix, which is above the database as well."""
+        os.chmod(self.top, 0o755)
+        os.mkdir(f"{self.top}/etc")
+        os.symlink(f"{self.top}/etc", f"{self.prefix}/etc")
+        for mode, expected in ((0o755, 0o644), (0o700, 0o600)):
+            os.chmod(self.prefix, mode)
+            self.run_program("export", "adbc", self.prefix, status=DONE)
+            self.assertEqual(os.stat(self.manifest).st_mode & 0o777, expected)
+
     def test_hook_removes_manifest_of_refused_plugin(self):
         """And no other, whichever comes first."""
         icds, objects = f"{self.prefix}/etc/OpenCL/vendors", {name: f"{self.site}/{name}/lib{name}.so" for name in ("coat", "towel")}
