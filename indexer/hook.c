@@ -37,7 +37,8 @@ const char *hook_asked(int argc, char *const *argv)
 {
 	static const char option[] = "--hook";
 
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+	/* What follows "run" belongs to the script. */
+	for (int i = 1; i < argc && !text_has_word("-- run", slice_of(argv[i])); i++) {
 		const char *rest = argv[i] + sizeof(option) - 1;
 
 		if (strncmp(argv[i], option, sizeof(option) - 1) != 0)

@@ -13,7 +13,7 @@
 
 #define HOOK_LOCK_TIMEOUT 10000 /* milliseconds of waiting for another writer */
 
-/* The NAME in --hook NAME or --hook=NAME anywhere in the command line; NULL without it. */
+/* The NAME in --hook NAME or --hook=NAME anywhere in the program's own options; NULL without it. */
 const char *hook_asked(int argc, char *const *argv);
 
 /* Is @name of letters, digits and hyphens, and not too long? */

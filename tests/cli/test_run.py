@@ -115,7 +115,8 @@ class Python(RunTest):
         self.assertEqual(child.wait(), -signal.SIGTERM)
 
     def test_standard_input(self):
-        self.assertEqual(self.run_script("stdin", stdin=None, input="text").stdout, "text\n")
+        for options in ([], ["--hook", "x"]):
+            self.assertEqual(self.run_script("stdin", *options, stdin=None, input="text").stdout, "text\n")
 
     def test_a_dotted_attribute_and_another_group(self):
         self.assertEqual(self.run_script("deep").stdout, "deep\n")
