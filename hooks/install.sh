@@ -469,6 +469,8 @@ export LC_ALL=C PATH="$PATH:/usr/local/bin:/usr/bin:/usr/sbin:/sbin"
 judged=
 [ "$(id -u)" != 0 ] || forget_places_of_others
 top=$(CDPATH='' cd "$(dirname "$0")/.." && pwd)
+from=$PWD
+[ "$(id -u)" != 0 ] || cd / # the current directory may be another user's, too: COMPILER_PATH=., TMPDIR=.
 prefix=/usr/local
 action=install
 purpose=build
@@ -494,7 +496,7 @@ while [ $# -gt 0 ]; do
 done
 case $prefix in
 /*) ;;
-*) prefix=$PWD/$prefix ;;
+*) prefix=$from/$prefix ;;
 esac
 
 umask 022
@@ -502,6 +504,7 @@ record=$prefix/share/entrydb/installed
 program=$prefix/bin/entrydb
 prefix_owner=$(changer_of "$prefix")
 scratch=$(mktemp -d)
+scratch=$(cd "$scratch" && pwd)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 
