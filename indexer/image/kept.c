@@ -270,6 +270,8 @@ static int check_layers(const struct options *options, const char *path, struct 
 	CLEANUP(image_close) struct image image = IMAGE_INIT;
 	int code = image_open(path, options->platform, &image, error);
 
+	if (code == 0) /* replaced since it was looked at */
+		code = error_set(error, ERROR_CHANGED, "%s: no longer an image", path);
 	if (code > 0)
 		code = image_choose(&image, error);
 	return code < 0 ? code : image_unpack(&image, NULL, options->quiet, error);
