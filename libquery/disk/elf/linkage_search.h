@@ -66,6 +66,7 @@ struct linkage {
 	struct ld_cache cache; /* empty if there is none */
 	struct library **libraries;
 	size_t count, room, symbols;
+	size_t lookups;          /* so far, for all objects */
 	struct name_map by_path; /* absolute path -> index in libraries */
 	bool has_cache;          /* ld.so.cache was read, or does not exist */
 	bool has_libc, looked_for_libc;
