@@ -10,6 +10,7 @@
 
 #include "db/base/cleanup.h"
 #include "libquery/disk/elf/linkage.h"
+#include "libquery/disk/elf/linkage_search.h"
 
 #define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 #define NAMES_MAX       8
@@ -482,6 +483,11 @@ static void test_many(void **state)
 	judge(f, (struct says){.runpath = "/site", .needed = {"lib500.so"}});
 	assert_missing(f, "lib513.so");
 	assert_false(f->report.not_examined);
+	assert_in_range(f->linkage->work, 200000, LINKAGE_WORK_MAX / 10);
+	f->linkage->work = LINKAGE_WORK_MAX - 100; /* by other objects */
+	judge(f, (struct says){.needed = {"a"}});
+	assert_true(f->report.not_examined);
+	assert_missing(f, "");
 }
 
 static void test_read_once(void **state)

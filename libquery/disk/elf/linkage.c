@@ -11,10 +11,6 @@
 #include "db/base/text.h"
 #include "libquery/disk/elf/object_name.h"
 
-#define LOOKUPS_MAX     ((size_t)1 << 26) /* comparisons for one object */
-#define LOOKUPS_ALL_MAX ((size_t)1 << 30) /* for all: many may need the same large libraries */
-#define LOOKUP_BYTES    64                /* of a name, beyond which it counts as several */
-
 /* The names of C libraries: glibc's, musl's on Alpine Linux, and musl's own. */
 static const char *const c_libraries[] = {"libc.so.6", "libc.musl-x86_64.so.1",
                                           "libc.musl-aarch64.so.1", LINKAGE_MUSL};
@@ -33,18 +29,6 @@ struct name_list {
 };
 
 /* --- the closure --- */
-
-/* After too much work the result is unknown: false. */
-static bool spend(struct closure *closure, size_t lookups, struct slice name)
-{
-	lookups *= 1 + name.len / LOOKUP_BYTES;
-	closure->lookups += lookups;
-	closure->linkage->lookups += lookups;
-	if (closure->lookups <= LOOKUPS_MAX && closure->linkage->lookups <= LOOKUPS_ALL_MAX)
-		return true;
-	closure->not_examined = true;
-	return false;
-}
 
 /* The library with that name or path in the closure; NULL if there is none. */
 static struct library *loaded(const struct closure *closure, struct slice name)
@@ -106,7 +90,7 @@ static int collect(struct closure *closure, struct name_list *missing)
 
 			if (library->links[j].what != ELF_NEEDED)
 				continue;
-			if (!spend(closure, closure->count, name))
+			if (!closure_spend(closure, closure->count, name))
 				return 0;
 			if (loaded(closure, name))
 				continue;
@@ -184,7 +168,7 @@ static int add_libc(struct closure *closure, bool *is_foreign)
 static bool is_given(struct closure *closure, struct slice symbol)
 {
 	for (size_t i = 0; i < closure->count; i++)
-		if (!spend(closure, 1, symbol) ||
+		if (!closure_spend(closure, 1, symbol) ||
 		    (closure->libraries[i]->export_count &&
 		     name_map_get(&closure->libraries[i]->exports, symbol) != NAME_MAP_NONE))
 			return true;
@@ -215,11 +199,12 @@ static void judge_symbols(struct closure *closure, size_t index, struct name_lis
 /* Is the library of @wanted present, with versions, but without that one? */
 static bool lacks_version(struct closure *closure, const struct library_link *wanted)
 {
-	const struct library *library =
-	        spend(closure, closure->count, wanted->of) ? loaded(closure, wanted->of) : NULL;
+	const struct library *library = closure_spend(closure, closure->count, wanted->of)
+	                                        ? loaded(closure, wanted->of)
+	                                        : NULL;
 	bool has_versions = false;
 
-	if (library && !spend(closure, library->link_count, wanted->text))
+	if (library && !closure_spend(closure, library->link_count, wanted->text))
 		return false;
 	for (size_t i = 0; library && i < library->link_count; i++) {
 		if (library->links[i].what != ELF_VERSION_DEFINED)

@@ -19,6 +19,11 @@
 
 #define CACHE "/etc/ld.so.cache"
 
+/* In comparisons of short names: */
+#define COST_OF_TRY    128 /* of a path */
+#define COST_OF_SYMBOL 4   /* that is read */
+#define SHORT_NAME     64  /* bytes; a longer name counts as several */
+
 /* The paths of musl's dynamic linker, which is also the C library. */
 static const char *const musl_linkers[] = {
         "/lib/ld-musl-x86_64.so.1",      "/lib/ld-musl-aarch64.so.1",
@@ -209,6 +214,17 @@ static int open_installed(const struct linkage *linkage, struct slice path, stru
 	                                                                        : ERROR_NOTFOUND;
 }
 
+bool closure_spend(struct closure *closure, size_t lookups, struct slice name)
+{
+	lookups *= 1 + name.len / SHORT_NAME;
+	closure->lookups += lookups;
+	closure->linkage->work += lookups;
+	if (closure->lookups <= LINKAGE_LOOKUPS_MAX && closure->linkage->work <= LINKAGE_WORK_MAX)
+		return true;
+	closure->not_examined = true;
+	return false;
+}
+
 /* 1: *out is the library at @path; 0: none that can be read; or a failure. */
 static int read_library(struct closure *closure, struct slice path, bool archived, bool is_system,
                         struct library **out)
@@ -223,6 +239,10 @@ static int read_library(struct closure *closure, struct slice path, bool archive
 
 	if (code == 0)
 		code = library_read(file, path, is_system, out, &own);
+	if (code == 0)
+		closure_spend(closure,
+		              COST_OF_SYMBOL * ((*out)->export_count + (*out)->undefined_count),
+		              SLICE(""));
 	closure->not_examined |= code == ERROR_LIMIT;
 	failure = error_move_failure(closure->error, &own);
 	return failure < 0 ? failure : code == 0;
@@ -283,7 +303,8 @@ static int try_path(struct closure *closure, struct slice path, bool is_system,
 	struct library *found = NULL;
 	int code;
 
-	if (closure->tries++ >= LINKAGE_TRIES_MAX) {
+	if (closure->tries++ >= LINKAGE_TRIES_MAX ||
+	    !closure_spend(closure, COST_OF_TRY, SLICE(""))) {
 		closure->not_examined = true;
 		return 0;
 	}

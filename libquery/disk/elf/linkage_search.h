@@ -23,6 +23,8 @@
 #define LINKAGE_SYMBOLS_MAX ((size_t)1 << 22) /* in the cache; beyond, it is emptied */
 #define LINKAGE_CLOSURE_MAX ((size_t)512)     /* libraries needed by one object */
 #define LINKAGE_TRIES_MAX   ((size_t)1 << 13) /* paths tried for one object */
+#define LINKAGE_LOOKUPS_MAX ((size_t)1 << 26) /* comparisons of names for one object */
+#define LINKAGE_WORK_MAX    ((size_t)1 << 28) /* for all, which may need the same large libraries */
 
 /* The C library's name in objects linked with musl, except on Alpine Linux. */
 #define LINKAGE_MUSL "libc.so"
@@ -66,7 +68,7 @@ struct linkage {
 	struct ld_cache cache; /* empty if there is none */
 	struct library **libraries;
 	size_t count, room, symbols;
-	size_t lookups;          /* so far, for all objects */
+	size_t work;             /* look-ups so far, for all objects; see LINKAGE_WORK_MAX */
 	struct name_map by_path; /* absolute path -> index in libraries */
 	bool has_cache;          /* ld.so.cache was read, or does not exist */
 	bool has_libc, looked_for_libc;
@@ -110,7 +112,7 @@ struct closure {
 	size_t count;
 	struct library *own[LINKAGE_CLOSURE_MAX]; /* owned by the closure, not the linkage */
 	size_t own_count;
-	size_t tries, lookups; /* so far; see LINKAGE_TRIES_MAX */
+	size_t tries, lookups; /* so far; see LINKAGE_TRIES_MAX, LINKAGE_LOOKUPS_MAX */
 	bool not_examined;     /* some library was not read: too large, or too many */
 	bool any_machine;      /* accept libraries for other machines */
 	struct error *error;
@@ -124,6 +126,9 @@ bool linkage_expand(struct slice text, struct slice origin, char to[PATH_MAX], s
 
 /* Call before the first search for an object: libraries stay cached until the next call. */
 void closure_begin(struct closure *closure);
+
+/* Count comparisons with @name. False after too much work: the result is unknown then. */
+bool closure_spend(struct closure *closure, size_t lookups, struct slice name);
 
 /* Find the library @name needed by library number @user. */
 int closure_find(struct closure *closure, size_t user, struct slice name, struct library **out);
