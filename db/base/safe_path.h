@@ -52,7 +52,7 @@ struct safe_way {
 int safe_path_look(const char *path, const char *beside, const char *sysroot, struct safe_way *out,
                    struct error *error);
 
-/* Who can read the file at @path, existing, as read permissions; the rest as above. */
+/* Who can find and read the file at @path, existing, as read permissions; the rest as above. */
 mode_t safe_readable(const char *path, const char *beside, const char *sysroot);
 
 /*
