@@ -438,6 +438,17 @@ class Trust(Fleet):
             SERVER.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()")
             holder.wait()
 
+    def test_a_host_with_most_rows(self):
+        """It does not slow down the first query of others: by the statistics of the table, they could have as many."""
+        SERVER.sql(f"INSERT INTO entrydb.environment (host, path, digest, pushed) SELECT h.id, i, '', now() "
+                   f"FROM entrydb.host h, generate_series(1, 20000) i WHERE h.name = '{self.role}'; ANALYZE entrydb.environment")
+        self.addCleanup(SERVER.sql, f"SELECT entrydb.retire('{self.role}'); ANALYZE entrydb.environment")
+        other = f"{self.role}other"
+        SERVER.add_hosts([other])
+        reply = SERVER.sql("BEGIN; SELECT count(*) FROM entrydb.known(); SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables "
+                           "WHERE relid = 'entrydb.environment'::regclass", user=other)
+        self.assertEqual(reply, [["1"], ["0"]])
+
     def test_who_may_create_in_public(self):
         """Functions, operators and tables created by a host, in any schema, are not used by others."""
         for schema in ("public", "entrydb_lure"):
