@@ -242,8 +242,8 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	               : error_nomem(error);
 }
 
-int database_narrow(const struct database *database, const char *path, mode_t *mode,
-                    struct error *error)
+int databases_narrow(const char *path, const char *beside, const char *sysroot, mode_t *mode,
+                     struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
 	struct error own = {0};
@@ -255,8 +255,7 @@ int database_narrow(const struct database *database, const char *path, mode_t *m
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 	/* The user who controls the path may be unable to reach its target. */
-	if (safe_path_look(path, database->real, database->sysroot, &way, &own) < 0 ||
-	    way.uid != geteuid())
+	if (safe_path_look(path, beside, sysroot, &way, &own) < 0 || way.uid != geteuid())
 		*mode &= S_IRUSR | S_IWUSR;
 	*mode &= S_IRUSR | S_IWUSR | (trust_everybody(fd, &status) & way.search & way.names);
 	return error_move_failure(error, &own);
@@ -265,12 +264,13 @@ int database_narrow(const struct database *database, const char *path, mode_t *m
 /* The published file may still contain private data: rows, events, and free pages. */
 int database_mode(const struct database *database, mode_t *mode, struct error *error)
 {
+	const char *beside = database->real, *sysroot = database->sysroot;
 	int code;
 
 	*mode = 0644;
-	code = database_narrow(database, database->file, mode, error);
+	code = databases_narrow(database->file, beside, sysroot, mode, error);
 	for (size_t i = 0; code == 0 && i < database->root_count; i++)
-		code = database_narrow(database, database->roots[i].path, mode, error);
+		code = databases_narrow(database->roots[i].path, beside, sysroot, mode, error);
 	return code;
 }
 

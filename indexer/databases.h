@@ -86,9 +86,12 @@ static inline struct readers database_readers(const struct database *database, m
 	return (struct readers){mode & 0044 ? mode & 0444 : 0, database->real};
 }
 
-/* Restrict *mode to users of @database who can also read the file at @path. */
-int database_narrow(const struct database *database, const char *path, mode_t *mode,
-                    struct error *error);
+/*
+ * Restrict *mode, of a file published at the real path @beside, to its users who can also read the
+ * file at @path. @sysroot: see safe_path_look().
+ */
+int databases_narrow(const char *path, const char *beside, const char *sysroot, mode_t *mode,
+                     struct error *error);
 
 /*
  * The roots in a database, whether or not a command names them: an environment loses a site

@@ -45,6 +45,7 @@ struct work {
 	const struct database *database;
 	const struct manifests_host *host;
 	char *directory;
+	char *real; /* its real path */
 	int fd;
 	bool lasts;           /* the directory is below no sticky one */
 	char *old_list;       /* lines of a hash, a space, a name; others are ignored */
@@ -66,6 +67,7 @@ static void cleanup_work(struct work *work)
 {
 	cleanup_close(&work->fd);
 	free(work->directory);
+	free(work->real);
 	free(work->old_list);
 	name_map_free(&work->seen);
 }
@@ -197,13 +199,14 @@ static int find_mode(const struct work *work, const entrydb_entry_point *plugin,
                      mode_t *mode)
 {
 	static const char *const files[] = {"", "/METADATA", "/PKG-INFO", "/RECORD"};
-	int code = database_narrow(work->database, object, mode, work->error);
+	const char *sysroot = work->database->sysroot;
+	int code = databases_narrow(object, work->real, sysroot, mode, work->error);
 
 	for (size_t i = 0; code == 0 && i < sizeof(files) / sizeof(*files); i++) {
 		CLEANUP(cleanup_free)
 		char *path = text_format("%s%s", entrydb_entry_point_file(plugin), files[i]);
 
-		code = path ? database_narrow(work->database, path, mode, work->error)
+		code = path ? databases_narrow(path, work->real, sysroot, mode, work->error)
 		            : error_nomem(work->error);
 	}
 	return code;
@@ -322,12 +325,10 @@ int manifests_write(const struct options *options, const struct database *databa
                     const struct manifests_host *host, bool begin, struct manifests_result *result,
                     struct error *error)
 {
-	struct database beside = *database; /* the files are found in the directory, instead */
-	CLEANUP(cleanup_free) char *real = NULL;
 	CLEANUP(cleanup_work)
 	struct work work = {
 	        .options = options,
-	        .database = &beside,
+	        .database = database,
 	        .host = host,
 	        .directory = directory_of(database, host),
 	        .fd = -1,
@@ -347,10 +348,9 @@ int manifests_write(const struct options *options, const struct database *databa
 	if (code == 0)
 		code = safe_directory_open(work.directory, database->sysroot,
 		                           begin ? SAFE_CREATE : SAFE_EXISTING, &work.fd, error);
-	if (code == 0)
-		code = (beside.real = real = safe_path_existing(work.directory, database->sysroot))
-		               ? 0
-		               : error_nomem(error);
+	work.real = code == 0 ? safe_path_existing(work.directory, database->sysroot) : NULL;
+	if (code == 0 && !work.real)
+		code = error_nomem(error);
 	if (code == 0)
 		code = read_file(&work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &work.old_list,
 		                 &length);

@@ -1,6 +1,6 @@
 /*
- * source.c - the database files of a handle. Opening a file, or marking it damaged, starts a new
- * generation, which invalidates everything derived from it.
+ * source.c - the database files of a handle. Opening a file again, or marking it damaged, starts a
+ * new generation, which invalidates everything derived from it.
  */
 #include "libquery/source.h"
 
@@ -11,16 +11,21 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 
-/* The generation changes unless the file was and remains unusable. */
-static void open_source(struct sources *sources, struct source *source)
+static void open_reader(struct source *source)
 {
-	bool was_of_use = source->reader != NULL;
-
 	reader_close(take(source->reader));
 	error_clear(&source->why);
 	source->damaged = false;
 	source->was_carried = CARRIED_UNKNOWN;
 	reader_open(source->file, source->owner, &source->reader, &source->why);
+}
+
+/* The generation changes unless the file was and remains unusable. */
+static void reopen_source(struct sources *sources, struct source *source)
+{
+	bool was_of_use = source->reader != NULL;
+
+	open_reader(source);
 	sources->generation += was_of_use || source->reader;
 }
 
@@ -49,8 +54,8 @@ static size_t add_source(struct sources *sources, const char *file, uid_t owner)
 		free_source(&source);
 		return SOURCE_NONE;
 	}
+	open_reader(&source); /* nothing is derived from it yet */
 	sources->items[sources->count] = source;
-	open_source(sources, &sources->items[sources->count]);
 	return sources->count++;
 }
 
@@ -78,7 +83,7 @@ void sources_retry(struct sources *sources)
 {
 	for (size_t i = 0; i < sources->count; i++)
 		if (error_is_failure(sources->items[i].why.code))
-			open_source(sources, &sources->items[i]);
+			reopen_source(sources, &sources->items[i]);
 }
 
 void sources_refresh(struct sources *sources)
@@ -90,7 +95,7 @@ void sources_refresh(struct sources *sources)
 		if (source->reader ? reader_is_current(source->reader)
 		                   : file_status(AT_FDCWD, source->file, &status, NULL) <= 0)
 			continue;
-		open_source(sources, source);
+		reopen_source(sources, source);
 	}
 }
 

@@ -39,7 +39,7 @@ struct sources {
 	struct source *items;
 	size_t count, room;
 	struct name_map by_file; /* to the one added last */
-	unsigned generation;     /* counts files opened or marked damaged */
+	unsigned generation;     /* counts files opened again or marked damaged */
 };
 
 /*

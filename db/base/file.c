@@ -333,7 +333,14 @@ char *file_real_path(int fd)
 
 DIR *file_open_directory(int directory, const char *name)
 {
-	CLEANUP(cleanup_close) int fd = file_open(directory, name, O_DIRECTORY);
+	return file_open_directory_for(READERS_NONE, directory, name);
+}
+
+DIR *file_open_directory_for(struct readers readers, int directory, const char *name)
+{
+	CLEANUP(cleanup_close)
+	int fd = readers.mode ? file_open_for(readers, directory, name)
+	                      : file_open(directory, name, O_DIRECTORY);
 	DIR *opened = fd < 0 ? NULL : fdopendir(fd);
 
 	if (opened)

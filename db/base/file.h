@@ -93,6 +93,9 @@ char *file_real_path(int fd);
 /* Open a directory for file_next(); NULL on failure. */
 DIR *file_open_directory(int directory, const char *name);
 
+/* The same on behalf of @readers, who must be able to list it; see file_open_for(). */
+DIR *file_open_directory_for(struct readers readers, int directory, const char *name);
+
 /* The next entry: 1, with its name in *name until the next call; 0 at the end; -1 on failure. */
 int file_next(DIR *directory, const char **name);
 

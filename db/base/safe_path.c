@@ -36,15 +36,15 @@ int safe_path_look(const char *path, const char *beside, const char *sysroot, st
 	return 0;
 }
 
-mode_t safe_readable(const char *path, const char *beside, const char *sysroot)
+bool safe_is_readable(const char *path, const char *beside, const char *sysroot, mode_t needed)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 
 	walk.rule = RULE_LOOK;
 	walk.beside = beside;
-	return walk_path(&walk, path, sysroot, NULL) < 0
-	               ? 0
-	               : walk.search & walk.names & trust_everybody(walk.fd, &walk.status);
+	return !needed ||
+	       (walk_path(&walk, path, sysroot, NULL) == 0 &&
+	        !(needed & ~(walk.search & walk.names & trust_everybody(walk.fd, &walk.status))));
 }
 
 char *safe_path_existing(const char *path, const char *sysroot)

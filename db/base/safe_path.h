@@ -52,8 +52,8 @@ struct safe_way {
 int safe_path_look(const char *path, const char *beside, const char *sysroot, struct safe_way *out,
                    struct error *error);
 
-/* Who can find and read the file at @path, existing, as read permissions; the rest as above. */
-mode_t safe_readable(const char *path, const char *beside, const char *sysroot);
+/* Can those of the read permissions @needed find and read the file at @path? The rest as above. */
+bool safe_is_readable(const char *path, const char *beside, const char *sysroot, mode_t needed);
 
 /*
  * open() for reading files of other users: if links of a user other than root were followed, the

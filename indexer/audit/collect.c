@@ -67,8 +67,7 @@ bool collect_text(struct collect *collect, const char *path, size_t limit, char 
 
 bool collect_is_readable(const struct collect *collect, const char *path, mode_t needed)
 {
-	return !needed || (safe_readable(path, collect->readers.beside, collect->options->sysroot) &
-	                   needed) == needed;
+	return safe_is_readable(path, collect->readers.beside, collect->options->sysroot, needed);
 }
 
 void site_complain(const struct site *site, const char *rule, int64_t distribution,

@@ -58,12 +58,12 @@ static void read_line(struct collect *collect, struct slice line, const char *fi
 
 static void read_list(struct collect *collect, const char *file)
 {
-	const mode_t needed = collect->readers.mode; /* messages quote the list */
+	const struct readers *readers = &collect->readers; /* messages quote the list */
 	CLEANUP(cleanup_free) char *bytes = NULL;
 	struct slice text = {0};
 
 	if (file && collect->error.code == 0 &&
-	    (safe_readable(file, collect->readers.beside, NULL) & needed) == needed)
+	    safe_is_readable(file, readers->beside, NULL, readers->mode))
 		small_file_read_trusted(file, LIST_MAX, TRUST_NO_OTHER, &bytes, &text.len,
 		                        &collect->error);
 	text.ptr = bytes;

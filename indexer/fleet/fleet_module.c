@@ -120,7 +120,7 @@ static bool are_local(const char *names, const char *addresses)
  * without one "require" is used. Encryption by Kerberos replaces even verified TLS, and any user
  * can create root's ticket in /tmp with a key to which that user's server answers.
  */
-static int ask_for_tls(const PQconninfoOption *own, bool *local, struct error *error)
+static int ask_for_tls(struct fleet *fleet, const PQconninfoOption *own, struct error *error)
 {
 	CLEANUP(cleanup_settings) PQconninfoOption *others = NULL;
 	const char *service = value_of(own, "service"), *name, *address;
@@ -132,9 +132,9 @@ static int ask_for_tls(const PQconninfoOption *own, bool *local, struct error *e
 	address = address ? address : value_of(others, "hostaddr");
 	name = value_of(own, "host");
 	name = name ? name : value_of(others, "host");
-	*local = are_local(name, address);
+	fleet->local = are_local(name, address);
 	if (!others || setenv("PGGSSENCMODE", "disable", 0) != 0 ||
-	    (!*local && setenv("PGSSLMODE", "require", 0) != 0))
+	    (!fleet->local && setenv("PGSSLMODE", "require", 0) != 0))
 		return error_nomem(error);
 	return 0;
 }
@@ -143,7 +143,7 @@ static int ask_for_tls(const PQconninfoOption *own, bool *local, struct error *e
  * Whether libpq can parse the URL. Checked first, because libpq's messages quote the URL and with
  * it the password, and because an unencoded password could be parsed as part of the host name.
  */
-static int prepare(const char *url, bool *local, struct error *error)
+static int prepare(struct fleet *fleet, const char *url, struct error *error)
 {
 	char *message = NULL;
 	CLEANUP(cleanup_settings) PQconninfoOption *own = PQconninfoParse(url, &message);
@@ -164,7 +164,7 @@ static int prepare(const char *url, bool *local, struct error *error)
 		return error_set(error, ERROR_INVALID,
 		                 "the fleet's URL: in a password '@' is written %%40, '/' %%2F, "
 		                 "'?' %%3F and '#' %%23");
-	return ask_for_tls(own, local, error);
+	return ask_for_tls(fleet, own, error);
 }
 
 /* --- waiting --- */
@@ -263,19 +263,14 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 	        "client_encoding",  "dbname",           NULL,
 	};
 	const char *values[] = {"10", "15", "15", "3", "60000", "entrydb", "UTF8", url, NULL};
-	struct fleet *fleet;
-	bool local = false;
-	int code = prepare(url, &local, error);
+	struct fleet *fleet = calloc(1, sizeof(*fleet));
+	int code = fleet ? prepare(fleet, url, error) : error_nomem(error);
 
-	if (code < 0)
-		return code;
-	fleet = calloc(1, sizeof(*fleet));
-	if (!fleet)
-		return error_nomem(error);
-	fleet->stopped = stopped;
-	fleet->local = local;
-	fleet->connection = PQconnectStartParams(keys, values, 1);
-	code = fleet->connection ? complete(fleet, error) : error_nomem(error);
+	if (code == 0) {
+		fleet->stopped = stopped;
+		fleet->connection = PQconnectStartParams(keys, values, 1);
+		code = fleet->connection ? complete(fleet, error) : error_nomem(error);
+	}
 	if (code == 0)
 		*out = fleet;
 	else

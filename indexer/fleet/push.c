@@ -182,8 +182,7 @@ static int read_rows(const struct database *database, char **out, size_t *rows, 
 	/* Owners decide by its permissions whether their own database is public. */
 	if (code == 0 && reader_status(reader).owner == geteuid())
 		own = database->real;
-	if (code == 0 &&
-	    (safe_readable(database->file, own, database->sysroot) & EVERYBODY) != EVERYBODY)
+	if (code == 0 && !safe_is_readable(database->file, own, database->sysroot, EVERYBODY))
 		code = error_set(error, ERROR_PERMISSION,
 		                 "%s is not pushed: not everybody may read it", database->file);
 	return code < 0 ? code : write_document(out, rows, put_rows, reader, error);

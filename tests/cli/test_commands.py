@@ -456,9 +456,12 @@ class Forgetting(CommandTest):
     def test_site_directory(self):
         add_distribution(self.site, "alpha")
         self.update()
-        self.assertIn("1 forgotten", self.run_program("forget", self.site, "/nowhere", status=DONE).err)
+        url = "https://index.example/t/s3cret/simple/"
+        self.assertIn("1 forgotten", self.run_program("forget", self.site, url, status=DONE).err)
         self.assertNotIn((SITE,), query(self.database, "SELECT path FROM root"))
-        self.assertIn("\tentrydb forget\t", self.run_program("log", status=DONE, env=self.environment(ENTRYDB_PATH=self.site)).out)
+        trail = self.run_program("log", status=DONE, env=self.environment(ENTRYDB_PATH=self.site)).out
+        self.assertIn("\tentrydb forget\t", trail)
+        self.assertNotIn("s3cret", trail)
         self.assertEqual(events(self.database)[-1][0], "forget")
         self.assertIn("not in any database", self.run_program("forget", self.site, status=NOT_FOUND).err)
         self.assertEqual(self.list("demo").names, [("alpha", "1.0")], "the disk is read instead")

@@ -132,6 +132,7 @@ class Json(Hostile):
         self.assertEqual(found["distribution"], "more-1.0.dist-info")
         found = self.asked("log", "--json", status=DONE).objects[-1]
         self.assertEqual(os.fsencode(found["root"]), os.fsencode(self.site))
+        self.assertEqual(found["command"], "entrydb update")
 
     def test_add(self):
         archive = f"{self.site}/no-archive.whl"

@@ -784,7 +784,6 @@ class Answers(Fleet):
             self.assertEqual(reply.err.count("\n"), 1)
             self.assertEqual("SSL was required" in reply.err, asked[-1] == tls, reply.err)
 
-
     def test_a_name_of_this_machine_that_leads_elsewhere(self):
         """Such as localhost, asked of a name server; here, a setting that is empty in the URL."""
         self.update()

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	scratch_clear();
 	path = scratch_write(name, (struct slice){bytes.ptr, bytes.len});
-	code = package_open(path, (struct readers){0}, NULL, &package, &error);
+	code = package_open(path, READERS_NONE, NULL, &package, &error);
 	require(code == 0 || (code == error.code && error.message && code != ERROR_LOAD));
 	if (code == 0)
 		scan_it(&package);

@@ -104,7 +104,8 @@ int pth_walk(const char *directory, const char *site, struct readers readers, pt
 	struct walk walk = {directory, site, readers, each, payload, error};
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	CLEANUP(path_index_free) struct path_index names = {0};
-	int code = path_index_list(&names, AT_FDCWD, directory, is_pth, &arena, error);
+	CLEANUP(cleanup_closedir) DIR *opened = file_open_directory(AT_FDCWD, directory);
+	int code = path_index_list(&names, opened, directory, is_pth, &arena, error);
 
 	for (size_t i = 0; code == 0 && i < names.count; i++)
 		code = give_file(&walk, names.paths[i].ptr);

@@ -190,16 +190,21 @@ void import_cache_free(struct import_cache *cache)
 	*cache = (struct import_cache){0};
 }
 
-/* Names are published, too. */
-static bool is_withheld(const struct import_site *site, const char *directory)
+/* Names are published, too: 1; 0: some readers cannot list the directory; or a failure. */
+static int list_names(const struct import_site *site, const char *directory, struct path_index *out,
+                      struct error *error)
 {
-	CLEANUP(cleanup_close)
-	int fd = site->readers.mode ? file_open_for(site->readers, site->fd, directory) : -1;
-	bool is = site->readers.mode && fd < 0 && errno == EACCES;
+	CLEANUP(cleanup_closedir)
+	DIR *opened = file_open_directory_for(site->readers, site->fd, directory);
+	bool is_withheld = !opened && errno == EACCES && site->readers.mode;
+	int code;
 
-	if (is && site->withheld)
+	if (is_withheld && site->withheld)
 		*site->withheld = true;
-	return is;
+	if (is_withheld)
+		return 0;
+	code = path_index_list(out, opened, directory, NULL, &site->cache->arena, error);
+	return code < 0 ? code : 1;
 }
 
 int import_names(const struct import_site *site, struct slice path, const struct path_index **out,
@@ -211,7 +216,7 @@ int import_names(const struct import_site *site, struct slice path, const struct
 	static const struct path_index nothing;
 	struct path_index names = {0};
 	bool failed = false;
-	int code = 0;
+	int code;
 
 	if (at == NAME_MAP_NONE) {
 		if (cache->names > CACHED_NAMES_MAX)
@@ -219,14 +224,12 @@ int import_names(const struct import_site *site, struct slice path, const struct
 		at = (uint32_t)cache->count;
 		where = arena_copy(&cache->arena, where, &failed);
 		failed |= !array_grow(&cache->directories, at, sizeof(names), &cache->room);
-		if (!failed && is_withheld(site, where.ptr)) {
+		code = failed ? error_nomem(error) : list_names(site, where.ptr, &names, error);
+		if (code == 0) {
 			*out = &nothing;
 			return 0;
 		}
-		code = failed ? error_nomem(error)
-		              : path_index_list(&names, site->fd, where.ptr, NULL, &cache->arena,
-		                                error);
-		if (code == 0)
+		if (code > 0)
 			name_map_put(&cache->by_path, where, at, &failed);
 		if (code < 0 || failed) {
 			path_index_free(&names);

@@ -28,10 +28,9 @@ void path_index_sort(struct path_index *index)
 		qsort(index->paths, index->count, sizeof(*index->paths), by_bytes);
 }
 
-int path_index_list(struct path_index *index, int directory, const char *name,
+int path_index_list(struct path_index *index, DIR *opened, const char *name,
                     bool (*wanted)(struct slice name), struct arena *arena, struct error *error)
 {
-	CLEANUP(cleanup_closedir) DIR *opened = file_open_directory(directory, name);
 	int left = opened ? 1 : errno_is_failure(errno) ? -1 : 0;
 	bool failed = false;
 	const char *child;

@@ -4,6 +4,8 @@
 #ifndef LIBQUERY_DISK_TREE_PATH_INDEX_H
 #define LIBQUERY_DISK_TREE_PATH_INDEX_H
 
+#include <dirent.h>
+
 #include "db/base/arena.h"
 #include "db/base/error.h"
 
@@ -19,10 +21,11 @@ bool path_index_add(struct path_index *index, struct slice path);
 void path_index_sort(struct path_index *index);
 
 /*
- * Add the names in the directory @name, only those @wanted unless that is NULL, and sort. Adds none
- * if it cannot be listed, except after a transient failure (error.h). Texts are in @arena.
+ * Add the names in the directory @name, which was just @opened, only those @wanted unless that is
+ * NULL, and sort. NULL: by errno, it cannot be listed and adds none, or a transient failure
+ * (error.h). Texts are in @arena.
  */
-int path_index_list(struct path_index *index, int directory, const char *name,
+int path_index_list(struct path_index *index, DIR *opened, const char *name,
                     bool (*wanted)(struct slice name), struct arena *arena, struct error *error);
 
 /*
