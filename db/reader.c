@@ -6,25 +6,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
-#include "db/base/escape.h"
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/trust.h"
-#include "db/base/unicode.h"
 #include "db/identity.h"
 #include "db/publish.h"
 #include "db/tables.h"
 
 #define READ_AHEAD ((off_t)1 << 20) /* bytes */
-#define JSON_GROWS 8                /* at most; a byte may become \u001b, or \\x1b */
-#define DOCUMENT   5                /* arrays in the document */
 
 /*
  * Was the descriptor closed and reused? A daemon may close all descriptors that it does not know,
@@ -590,104 +585,5 @@ int reader_events(struct reader *reader,
 	       (code = each(payload, &event)) == 0)
 		;
 	sqlite3_reset(row);
-	return code;
-}
-
-/* --- a document --- */
-
-/*
- * The SQL functions shown(text) and shown(text, bytes): escape_unless_text() of @text, or of its
- * first bytes.
- */
-static void show(sqlite3_context *context, int count, sqlite3_value **values)
-{
-	struct slice text = {(const char *)sqlite3_value_text(values[0]),
-	                     (size_t)sqlite3_value_bytes(values[0])};
-	char *room = NULL;
-
-	if (sqlite3_value_type(values[0]) == SQLITE_NULL)
-		return;
-	if (text.ptr && count > 1)
-		text = slice_first(text, utf8_cut(text, (size_t)sqlite3_value_int(values[1])));
-	text = escape_unless_text(text, &room);
-	if (room)
-		sqlite3_result_text64(context, room, text.len, free, SQLITE_UTF8);
-	else if (text.ptr)
-		sqlite3_result_text64(context, text.ptr, text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
-	else
-		sqlite3_result_error_nomem(context);
-}
-
-/*
- * Keys are indexed by the fleet's server, whose index entries are limited to 2,704 bytes: cut them,
- * so that one overlong name does not prevent the whole push. The full text is available here.
- */
-#define KEY(column) "shown(" column ", 300)"
-#define TITLE       KEY("coalesce(d.name, d.directory)")
-
-static const char select_document[] =
-        "SELECT 0, json_array(shown(r.path), shown(d.directory), " TITLE
-        ", " KEY("d.version") ", shown(d.error)) FROM distribution d CROSS JOIN root r ON r.id = "
-                              "d.root "
-                              "UNION ALL SELECT 1, json_array(shown(r.path), " TITLE
-                              ", " KEY("e.group_name") ", " KEY(
-                                      "e.name") ", shown(e.value), shown(coalesce(t.kind, "
-                                                "'python')), "
-                                                "shown(coalesce(t.state, 'ok')), shown(t.object)) "
-                                                "FROM entry_point e "
-                                                "CROSS JOIN distribution d ON d.id = "
-                                                "e.distribution CROSS JOIN root r ON r.id = d.root "
-                                                "LEFT JOIN target t ON t.entry_point = e.id "
-                                                "UNION ALL SELECT 2, "
-                                                "json_array(shown(r.path), " TITLE
-                                                ", shown(p.plugin_kind), "
-                                                "shown(p.name), shown(t.object), shown(t.symbol), "
-                                                "shown(t.state)) FROM plugin p "
-                                                "CROSS JOIN target t ON t.entry_point = p.id "
-                                                "CROSS JOIN distribution d ON d.id = "
-                                                "p.distribution CROSS JOIN root r ON r.id = d.root "
-                                                "UNION ALL SELECT 3, json_array(shown(r.path), "
-                                                "shown(s.file), s.line, shown(s.kind), "
-                                                "shown(s.code)) FROM startup s CROSS JOIN root r "
-                                                "ON r.id = s.root "
-                                                "UNION ALL SELECT 4, json_array(time, "
-                                                "shown(action), shown(root), shown(distribution), "
-                                                "shown(old_version), shown(version), "
-                                                "shown(detail), shown(command), uid) FROM event";
-
-int reader_document(struct reader *reader, FILE *stream, size_t *rows, struct error *error)
-{
-	sqlite3 *db = reader->sql.db;
-	int most = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1), table = 0, code;
-	const char *between = "";
-	sqlite3_stmt *statement;
-	size_t spent = 0;
-
-	code = sqlite3_create_function_v2(db, "shown", -1,
-	                                  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
-	                                  NULL, show, NULL, NULL, NULL);
-	if (code != SQLITE_OK)
-		return sql_error(&reader->sql, code, error);
-	sqlite3_limit(db, SQLITE_LIMIT_LENGTH,
-	              most < INT_MAX / JSON_GROWS ? JSON_GROWS * most : INT_MAX);
-	statement = sql_get(&reader->sql, select_document);
-	*rows = 0;
-	fputs("[[", stream);
-	while ((code = sql_step(&reader->sql, statement, error)) > 0) {
-		struct slice row = sql_column(statement, 1);
-
-		for (; table < sqlite3_column_int(statement, 0); table++, between = "")
-			fputs("],[", stream);
-		if (slice_is_null(row) || !sql_affords(&reader->sql, row.len, &spent))
-			return sql_damaged(&reader->sql, error);
-		fputs(between, stream);
-		fwrite(row.ptr, 1, row.len, stream);
-		between = ",";
-		++*rows;
-	}
-	for (; table < DOCUMENT - 1; table++)
-		fputs("],[", stream);
-	fputs("]]", stream);
-	sqlite3_reset(statement);
 	return code;
 }

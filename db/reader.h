@@ -8,7 +8,6 @@
 #ifndef DB_READER_H
 #define DB_READER_H
 
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -126,12 +125,5 @@ int reader_target(struct reader *reader, int64_t entry_point, struct target_reco
 int reader_events(struct reader *reader,
                   int (*each)(void *payload, const struct event_record *event), void *payload,
                   struct error *error);
-
-/*
- * Write everything that "entrydb push" sends, as JSON: one array of rows, themselves arrays, for
- * each of distributions, entry points, plugins, start-up code and events. Invalid UTF-8 is escaped.
- * *@rows: the number of rows.
- */
-int reader_document(struct reader *reader, FILE *stream, size_t *rows, struct error *error);
 
 #endif

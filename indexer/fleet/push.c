@@ -19,6 +19,7 @@
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
+#include "db/document.h"
 #include "db/reader.h"
 #include "indexer/archive/archive_module.h"
 #include "indexer/audit/collect.h"
@@ -127,7 +128,7 @@ static int write_document(char **out, size_t *rows,
 
 static int put_rows(void *from, FILE *stream, size_t *rows, struct error *error)
 {
-	return reader_document(from, stream, rows, error);
+	return document_write(from, stream, rows, error);
 }
 
 /* Write findings as rows, with text from escape_unless_text(). */

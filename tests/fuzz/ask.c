@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "db/document.h"
 #include "db/reader.h"
 #include "db/writer.h"
 #include "libquery/entrydb.h"
@@ -105,7 +106,7 @@ void ask_reader(const char *file)
 		select_all(reader);
 		reader_named(reader, SLICE("d1"), each_holder, NULL, &error);
 		reader_events(reader, each_event, NULL, &error);
-		reader_document(reader, nowhere, &rows, &error);
+		document_write(reader, nowhere, &rows, &error);
 	}
 	if (nowhere)
 		fclose(nowhere);

@@ -2,6 +2,7 @@
  * test_reader.c - which files are trusted, and what is read from them; lack of memory and damaged
  * pages lead to an error and never to a partial answer.
  */
+#include "db/document.h"
 #include "db/reader.h"
 
 #include <errno.h>
@@ -334,7 +335,7 @@ static void test_document(void **state)
 	       "'import', CAST(x'FF225C0A' AS TEXT)); "
 	       "UPDATE entry_point SET group_name = printf('%.*c', 400, 'k') WHERE name = '';");
 	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
-	assert_int_equal(reader_document(f->reader, stream, &rows, &f->error), 0);
+	assert_int_equal(document_write(f->reader, stream, &rows, &f->error), 0);
 	fclose(stream);
 	f->now = text;
 	assert_memory_equal(text, "[[[\"r\",\"d0-1.dist-info\",\"D\",null,", 32);
