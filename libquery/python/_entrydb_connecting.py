@@ -121,7 +121,7 @@ class Connecting:
         return self.connected
 
     def is_foreign(self):
-        """Return True if another module stands for pathlib, as in meson: loading entrydb to recognise that
+        """Return True if another module stands for pathlib, as in meson: loading entrydb to recognize that
         would be a waste, unless there may be policy rules."""
         found = vars(self.module).get("pathlib")
         return type(found) is type(sys) and vars(found).get("__name__") != "pathlib" and not may_have_rules()

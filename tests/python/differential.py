@@ -44,7 +44,7 @@ FATAL_DROPPED = 0.7       # fraction of the environments that may contain fatal 
 SETTLING_SECONDS = 2.2    # entrydb trusts no directory that changed within 2 s of the scan
 REPORTS_SHOWN = 6
 
-# importlib_metadata: version and level of freshness. 9.1 and 10.0 are not recognised.
+# importlib_metadata: version and level of freshness. 9.1 and 10.0 are not recognized.
 VERSIONS = {"6.11.0": "roots", "7.0.2": "exact", "8.0.0": "roots", "8.2.0": "roots",
             "8.4.0": "exact", "8.6.1": "roots", "8.7.1": "exact", "8.9.0": "roots",
             "9.0.1": "roots", "9.1.0": "roots", "10.0.0": "exact", "10.1.0": "exact", "10.2.0": "roots"}
@@ -75,7 +75,7 @@ class Worker(reference.Worker):
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.known = self.read()["known"]
         if not self.known and version not in UNKNOWN:
-            print(f"Python {self.label}: not recognised, so it answers itself")
+            print(f"Python {self.label}: not recognized, so it answers itself")
 
     def end_batch(self):
         """Called when the environments are deleted: a worker keeps nothing of them."""

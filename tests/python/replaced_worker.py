@@ -76,7 +76,7 @@ def forget_recognition():
     found = acceleration()
     if found:
         from entrydb import _metadata_module
-        _metadata_module._recognised.clear()
+        _metadata_module._recognized.clear()
         for name in found.own:
             vars(found).pop(name, None)
         found.connected, found.wait, found.pause = False, 0, 0

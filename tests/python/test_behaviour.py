@@ -312,7 +312,7 @@ class BehaviourTest(ScriptTest):
             assert not wrong, wrong[:2]
             assert all(rounds.values()), rounds
             check(database=False)
-            for _ in range(1024):  # what was not recognised is looked at again, ever more rarely
+            for _ in range(1024):  # what was not recognized is looked at again, ever more rarely
                 metadata.entry_points(group="demo")
             check()
             """.replace("SECONDS", "30" if LONG else "1.5"))

@@ -94,7 +94,7 @@ class All(Test):
 
     def test_differential(self):
         said = self.run_with_it("differential.py", "--cases", str(CASES))
-        self.assertNotRegex(said, "(roots|exact): not recognised")
+        self.assertNotRegex(said, "(roots|exact): not recognized")
 
 
 if __name__ == "__main__":

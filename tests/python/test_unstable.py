@@ -93,7 +93,7 @@ class Unstable(unittest.TestCase):
                                *(["--seed", SEED] if SEED else []))
         for each in PYTHONS:
             self.assertIn(f"Python {each.removeprefix('python')}.", said)
-        self.assertNotRegex(said, "(roots|exact): not recognised")
+        self.assertNotRegex(said, "(roots|exact): not recognized")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ by_group = attrgetter("group")
 
 
 def connect(replacement):
-    """Answer queries from the database from now on. Return False if the module is not recognised and
+    """Answer queries from the database from now on. Return False if the module is not recognized and
     there are no policy rules."""
     known = _metadata_module.now(replacement.module)
     if known is None:
@@ -108,7 +108,7 @@ class Answer:
         self.replacement.entry_points_of = obedient(walk) if has_rules() else walk
 
     def is_own(self):
-        """Return True if the module is recognised and unmodified."""
+        """Return True if the module is recognized and unmodified."""
         known = _metadata_module.current(self.module)
         if known is not None and known is not self.caller:
             self.adopt(known)

@@ -1,7 +1,7 @@
-"""Recognises the version of a metadata module, and modifications of it.
+"""Recognizes the version of a metadata module, and modifications of it.
 
 Its rules of order and shadowing, and its classes, differ between releases, and a program may replace
-any part of it. So a module is recognised by a digest of the functions that make its answers: of the
+any part of it. So a module is recognized by a digest of the functions that make its answers: of the
 names that each of them uses. The table below lists the known ones; other modules are left unchanged.
 
 The state at first use is not assumed to be unmodified: a function counts as original if its code was
@@ -70,7 +70,7 @@ _FINDING = {
 
 
 class MetadataModule:
-    """A metadata module: its classes and, if it was recognised, the rules of its answers."""
+    """A metadata module: its classes and, if it was recognized, the rules of its answers."""
 
     def __init__(self, module, digest=0, naming=0, unchanged=None, names=None):
         """unchanged: a function that returns False after a change of the module or the functions it uses."""
@@ -119,10 +119,10 @@ def no_paths(make):
                                        PATHS_MAX), PATH_ENTRIES_MAX)
 
 
-def recognise(module):
+def recognize(module):
     """Return the MetadataModule, or None if its code is unknown or modified; and a function that
     returns True as long as nothing of this has changed."""
-    digest, naming, unchanged, names = _native.recognise(module, _replaced(module).copy())
+    digest, naming, unchanged, names = _native.recognize(module, _replaced(module).copy())
     try:
         known = MetadataModule(module, digest, naming, unchanged, names) if digest in _KNOWN else None
     except (AttributeError, KeyError):
@@ -154,9 +154,9 @@ class Recognition:
         return known
 
     def look(self):
-        """Recognise the module again: a patch may be reverted, or harmless. After a failure without
+        """Recognize the module again: a patch may be reverted, or harmless. After a failure without
         changes since, further attempts are increasingly rare."""
-        found, _ = self.seen = recognise(self.module)
+        found, _ = self.seen = recognize(self.module)
         if found is None:  # self.known stays, for when the patch is reverted
             self.wait = self.pause = min(2 * self.pause + 1, QUESTIONS_WAITED_MAX)
         else:
@@ -166,12 +166,12 @@ class Recognition:
 
 
 QUESTIONS_WAITED_MAX = 1023
-_recognised = {}
+_recognized = {}
 
 
 def _forget_paths():
     """In a child of fork(): another thread may have been adding a path."""
-    for each in tuple(_recognised.values()):
+    for each in tuple(_recognized.values()):
         if each.known:
             each.known.paths = no_paths(each.known.Path)
 
@@ -181,20 +181,20 @@ os.register_at_fork(after_in_child=_forget_paths)
 
 def _recognition(module):
     """Return the Recognition of a module; a reloaded module gets a new one."""
-    found = item(_recognised, module.__name__)
+    found = item(_recognized, module.__name__)
     if found is None or found.module is not module:
-        found = _recognised[module.__name__] = Recognition(module)
+        found = _recognized[module.__name__] = Recognition(module)
     return found
 
 
 def current(module):
-    """Return the MetadataModule of a recognised and currently unmodified module; or None."""
+    """Return the MetadataModule of a recognized and currently unmodified module; or None."""
     return _recognition(module).current()
 
 
 def now(module):
     """The same, without waiting after a failed recognition."""
-    seen = _recognised.get(module.__name__)
+    seen = _recognized.get(module.__name__)
     found = _recognition(module)
     if found is seen:
         found.wait = 0
@@ -203,7 +203,7 @@ def now(module):
 
 
 def of(module):
-    """Return the MetadataModule of a module recognised at some time; or None."""
+    """Return the MetadataModule of a module recognized at some time; or None."""
     return _recognition(module).known
 
 

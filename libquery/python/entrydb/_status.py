@@ -47,7 +47,7 @@ def show_path_entries():
 
 def why_not(environment):
     """Return a reason in one line; None if the acceleration works."""
-    return not_started(environment) or not_recognised() or others_asked()
+    return not_started(environment) or not_recognized() or others_asked()
 
 
 def not_started(environment):
@@ -74,7 +74,7 @@ def sitecustomize_not_run():
     return "sitecustomize.py has not been run to its end; 'python -m entrydb on' writes it again"
 
 
-def not_recognised():
+def not_recognized():
     import importlib.metadata
     from . import _metadata_module
     if _metadata_module.current(importlib.metadata) is not None:

@@ -20,58 +20,6 @@ struct database {
 
 #define KEPT_MAX 256 /* queries */
 
-/* --- conversion of a set --- */
-
-static bool same_distribution(const entrydb_entry_point *a, const entrydb_entry_point *b)
-{
-	return strcmp(entrydb_entry_point_file(a), entrydb_entry_point_file(b)) == 0 &&
-	       strcmp(entrydb_entry_point_path(a), entrydb_entry_point_path(b)) == 0;
-}
-
-#define ITEM (FIELDS + 2) /* name, value, group, path entry, metadata directory */
-
-/* @before: the previous one if it has the same distribution: they share its strings. */
-static bool put_place(PyObject *items, Py_ssize_t at, const entrydb_entry_point *entry_point,
-                      const entrydb_entry_point *before)
-{
-	PyObject *path, *file;
-
-	if (before) {
-		path = Py_NewRef(PyTuple_GetItem(items, at - ITEM));
-		file = Py_NewRef(PyTuple_GetItem(items, at - ITEM + 1));
-	} else {
-		path = PyUnicode_DecodeFSDefault(entrydb_entry_point_path(entry_point));
-		file = PyUnicode_DecodeFSDefault(entrydb_entry_point_file(entry_point));
-	}
-	PyTuple_SetItem(items, at, path);
-	PyTuple_SetItem(items, at + 1, file);
-	return path && file;
-}
-
-/* (name, value, group, path entry, metadata directory, name, ...); None if Python would raise. */
-static PyObject *items_of_set(const entrydb_set *set)
-{
-	size_t count = entrydb_set_count(set);
-	const entrydb_entry_point *before = NULL;
-	PyObject *items;
-
-	if (entrydb_set_problem_count(set) > 0)
-		Py_RETURN_NONE;
-	items = PyTuple_New((Py_ssize_t)count * ITEM);
-	for (size_t i = 0; items && i < count; i++) {
-		const entrydb_entry_point *entry_point = entrydb_set_get(set, i);
-		Py_ssize_t at = (Py_ssize_t)i * ITEM;
-
-		if (before && !same_distribution(entry_point, before))
-			before = NULL;
-		if (!put_fields(items, at, entry_point, before, ITEM) ||
-		    !put_place(items, at + FIELDS, entry_point, before))
-			Py_CLEAR(items);
-		before = entry_point;
-	}
-	return items;
-}
-
 /* The results of locate(path, file) so far, by file. */
 struct locator {
 	PyObject *locate, *known;
@@ -92,8 +40,6 @@ static PyObject *located(void *payload, PyObject *items, Py_ssize_t at)
 	Py_XDECREF(made); /* the dict holds it */
 	return dist;
 }
-
-/* --- answers --- */
 
 /* Raise MemoryError if out of memory; any other failure means "not sure": None. */
 static PyObject *not_vouched(int code, entrydb_error *error)
@@ -257,7 +203,7 @@ static PyObject *database_select(PyObject *self, PyObject *arguments)
 		return items;
 	locator.known = PyDict_New();
 	if (locator.known)
-		list = make_all(&maker, items, ITEM, located, &locator);
+		list = make_all(&maker, items, PLACED, located, &locator);
 	Py_XDECREF(locator.known);
 	Py_DECREF(items);
 	return list;
@@ -351,29 +297,10 @@ PyDoc_STRVAR(survey_doc,
              "Return all distributions: a dict from the metadata directory to a tuple (name,\n"
              "value, group, name, value, group, ...), or to None if Python would raise.");
 
-static PyObject *rows_of(const entrydb_distribution *distribution)
-{
-	size_t count = entrydb_distribution_count(distribution);
-	const entrydb_entry_point *before = NULL;
-	PyObject *rows;
-
-	if (entrydb_distribution_problem(distribution))
-		Py_RETURN_NONE;
-	rows = PyTuple_New((Py_ssize_t)count * FIELDS);
-	for (size_t i = 0; rows && i < count; i++) {
-		const entrydb_entry_point *entry_point = entrydb_distribution_get(distribution, i);
-
-		if (!put_fields(rows, (Py_ssize_t)i * FIELDS, entry_point, before, FIELDS))
-			Py_CLEAR(rows);
-		before = entry_point;
-	}
-	return rows;
-}
-
 static bool put_distribution(PyObject *dict, const entrydb_distribution *distribution)
 {
 	PyObject *file = PyUnicode_DecodeFSDefault(entrydb_distribution_file(distribution));
-	PyObject *rows = file ? rows_of(distribution) : NULL;
+	PyObject *rows = file ? items_of_distribution(distribution) : NULL;
 	bool done = rows && PyDict_SetItem(dict, file, rows) == 0;
 
 	Py_XDECREF(rows);

@@ -4,8 +4,6 @@
  * The objects equal those of the class's own constructor, but its Python code is not run. This is
  * used only for known classes (see _metadata_module.py).
  */
-#include <string.h>
-
 #include "libquery/python/native/native.h"
 
 bool maker_init(struct maker *maker, const struct state *state, PyObject *type, bool parses)
@@ -83,40 +81,4 @@ PyObject *make_all(const struct maker *maker, PyObject *items, Py_ssize_t step, 
 			Py_CLEAR(list);
 	}
 	return list;
-}
-
-static PyObject *field_text(const entrydb_entry_point *entry_point, enum entrydb_field field)
-{
-	size_t length;
-	const char *text = entrydb_entry_point_text(entry_point, field, &length);
-
-	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "strict");
-}
-
-static bool same_group(const entrydb_entry_point *a, const entrydb_entry_point *b)
-{
-	size_t a_length, b_length;
-	const char *a_text = entrydb_entry_point_text(a, ENTRYDB_FIELD_GROUP, &a_length);
-	const char *b_text = entrydb_entry_point_text(b, ENTRYDB_FIELD_GROUP, &b_length);
-
-	return a_length == b_length && memcmp(a_text, b_text, a_length) == 0;
-}
-
-bool put_fields(PyObject *items, Py_ssize_t at, const entrydb_entry_point *entry_point,
-                const entrydb_entry_point *before, Py_ssize_t step)
-{
-	PyObject *const fields[FIELDS] = {
-	        field_text(entry_point, ENTRYDB_FIELD_NAME),
-	        field_text(entry_point, ENTRYDB_FIELD_VALUE),
-	        before && same_group(entry_point, before)
-	                ? Py_NewRef(PyTuple_GetItem(items, at - step + 2))
-	                : field_text(entry_point, ENTRYDB_FIELD_GROUP),
-	};
-	bool done = true;
-
-	for (Py_ssize_t i = 0; i < FIELDS; i++) {
-		PyTuple_SetItem(items, at + i, fields[i]);
-		done = done && fields[i];
-	}
-	return done;
 }

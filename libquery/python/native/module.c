@@ -11,8 +11,8 @@
 #define SLOT_GIL                   4 /* since 3.13 */
 
 PyDoc_STRVAR(
-        recognise_doc,
-        "recognise(module, replaced, /)\n--\n\n"
+        recognize_doc,
+        "recognize(module, replaced, /)\n--\n\n"
         "Return (digest, naming, same, names) of a metadata module: the digest of its functions\n"
         "for entry points, or 0 if a part of it, or of its means to read the disk, is foreign;\n"
         "the digest of its functions that find a distribution by name, or 0; a function that\n"
@@ -76,7 +76,7 @@ PyDoc_STRVAR(module_doc, "libentrydb for Python; see the package entrydb.");
 static PyMethodDef module_methods[] = {
         {"headers", headers, METH_O, headers_doc},
         {"is_directory", is_directory, METH_O, is_directory_doc},
-        {"recognise", recognise, METH_VARARGS, recognise_doc},
+        {"recognize", recognize, METH_VARARGS, recognize_doc},
         {"walker", walker, METH_VARARGS, walker_doc},
         {0},
 };

@@ -4,9 +4,13 @@
  *     module.c    the module entrydb._native and its state in each interpreter
  *     database.c  Database: a handle of libentrydb for path entries
  *     walker.c    the property entry_points of importlib.metadata's distributions
+ *     items.c     entry points as strings in a tuple
  *     entry.c     entry points as objects of a given class
  *     parts.c     detects changes of a metadata module
- *     recognize.c identifies a metadata module and detects foreign code in it
+ *     recognize.c identifies a metadata module and detects foreign code in it, by
+ *     look.c      its objects, namespaces and functions,
+ *     own.c       whose they are,
+ *     digest.c    and a digest of them
  *     fork.c      delays fork() while threads are in the library
  *
  * Uses the limited API of CPython 3.10: one build serves all versions. Only free-threaded versions
@@ -34,6 +38,17 @@ struct state {
 
 extern PyType_Spec database_spec;
 
+/* --- items.c --- */
+
+#define FIELDS 3            /* items of an entry point: name, value, group */
+#define PLACED (FIELDS + 2) /* also path entry and metadata directory */
+
+/* FIELDS items of each entry point; None if Python would raise. */
+PyObject *items_of_distribution(const entrydb_distribution *distribution);
+
+/* PLACED items of each entry point; None if Python would raise. */
+PyObject *items_of_set(const entrydb_set *set);
+
 /* --- entry.c --- */
 
 /* How to make objects of an EntryPoint class; all pointers are borrowed. */
@@ -47,16 +62,6 @@ struct maker {
 
 /* False, with an error set, if @type is not a class. */
 bool maker_init(struct maker *maker, const struct state *state, PyObject *type, bool parses);
-
-#define FIELDS 3 /* fields of an entry point: name, value, group */
-
-/*
- * Put the fields of an entry point into a new tuple; false with an error set. Neighbours in a group
- * share its string, as in importlib.metadata: the fields of @before (or NULL) are @step items
- * before.
- */
-bool put_fields(PyObject *items, Py_ssize_t at, const entrydb_entry_point *entry_point,
-                const entrydb_entry_point *before, Py_ssize_t step);
 
 /* The distribution of the entry point with fields at @at, borrowed; NULL with an error set. */
 typedef PyObject *dist_of(void *payload, PyObject *items, Py_ssize_t at);
@@ -91,7 +96,7 @@ static inline PyObject *item_of(PyObject *dict, PyObject *key)
 
 /* --- recognize.c --- */
 
-PyObject *recognise(PyObject *self, PyObject *arguments); /* see recognise_doc in module.c */
+PyObject *recognize(PyObject *self, PyObject *arguments); /* see recognize_doc in module.c */
 
 /* --- parts.c --- */
 

@@ -5,8 +5,8 @@
  * everything that recognition depends on is stored in dicts, and CPython reports changes of a dict:
  * since 3.12 by callbacks of dict watchers; before, by a version number in each dict, which only
  * grows (PEP 509). Neither is in the limited API, so both are looked up at run time; if there are
- * none, or all watchers are in use, no module is recognised. A change may be harmless;
- * _metadata_module.py then recognises the module again.
+ * none, or all watchers are in use, no module is recognized. A change may be harmless;
+ * _metadata_module.py then recognizes the module again.
  *
  * The code of a function and the bases of a class are in no dict: they are recorded ("pinned") and
  * compared.
