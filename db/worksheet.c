@@ -15,14 +15,22 @@
 #define TEXT_SIZE      256 /* bytes of a statement */
 #define MARKS          "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
 
+#define FACT_SIZE      32      /* bytes of a row in addition to its texts */
+#define STEPS_PER_BYTE 8       /* SQLite's instructions that a statement may take */
+#define STEPS_MIN      2000000 /* the same for any size */
+#define STEPS_BETWEEN  10000   /* instructions between two calls of spend() */
+
 struct worksheet_rows {
 	struct worksheet *worksheet;
 	sqlite3_stmt *statement;
+	uint64_t steps, allowed; /* taken so far, and allowed */
 };
 
 struct worksheet {
 	sqlite3 *db;
-	int failure; /* SQLite's code */
+	int failure;   /* SQLite's code */
+	uint64_t size; /* bytes of all rows */
+	struct worksheet_rows *running;
 	struct worksheet_rows statements[STATEMENTS_MAX];
 	size_t count;
 };
@@ -39,6 +47,12 @@ int worksheet_failure(struct worksheet *worksheet, struct error *error)
 		return 0;
 	if (worksheet->failure == SQLITE_NOMEM)
 		return error_nomem(error);
+	if (worksheet->failure == SQLITE_INTERRUPT)
+		return error_set(error, ERROR_LIMIT,
+		                 "cannot evaluate the rules: %s takes too long for %llu bytes of "
+		                 "input",
+		                 sqlite3_sql(worksheet->running->statement),
+		                 (unsigned long long)worksheet->size);
 	return error_set(error, ERROR_IO, "cannot evaluate the rules: %s",
 	                 sqlite3_errstr(worksheet->failure));
 }
@@ -47,6 +61,17 @@ static void execute(struct worksheet *worksheet, const char *text)
 {
 	if (worksheet->failure == SQLITE_OK)
 		fail(worksheet, sqlite3_exec(worksheet->db, text, NULL, NULL, NULL));
+}
+
+/*
+ * Progress handler: non-zero interrupts. Hostile input may make some query of many take the square
+ * of the time that it should: all are limited in proportion to the input before the query.
+ */
+static int spend(void *payload)
+{
+	struct worksheet_rows *running = ((struct worksheet *)payload)->running;
+
+	return running && (running->steps += STEPS_BETWEEN) > running->allowed;
 }
 
 int worksheet_open(const char *script, struct worksheet **out, struct error *error)
@@ -63,6 +88,7 @@ int worksheet_open(const char *script, struct worksheet **out, struct error *err
 	execute(worksheet, script);
 	if (worksheet->failure != SQLITE_OK)
 		return worksheet_failure(worksheet, error);
+	sqlite3_progress_handler(worksheet->db, STEPS_BETWEEN, spend, worksheet);
 	*out = take(worksheet);
 	return 0;
 }
@@ -118,8 +144,10 @@ static struct worksheet_rows *begin(struct worksheet *worksheet, const char *tex
 {
 	struct worksheet_rows *rows = worksheet->failure ? NULL : find(worksheet, text);
 
-	if (rows)
+	if (rows) {
 		sqlite3_reset(rows->statement);
+		rows->allowed = worksheet->size * STEPS_PER_BYTE + STEPS_MIN;
+	}
 	for (int i = 0; rows && values && values[i].kind != FACT_END; i++)
 		fail(worksheet, bind(rows->statement, i + 1, &values[i]));
 	return rows;
@@ -130,8 +158,9 @@ void worksheet_put(struct worksheet *worksheet, const char *table, const struct 
 	char text[TEXT_SIZE];
 	int count = 0;
 
-	while (row[count].kind != FACT_END)
-		count++;
+	for (; row[count].kind != FACT_END; count++)
+		worksheet->size += row[count].text.len;
+	worksheet->size += FACT_SIZE;
 	snprintf(text, sizeof(text), "INSERT INTO \"%s\" VALUES (%.*s)", table, 2 * count - 1,
 	         MARKS);
 	worksheet_next(begin(worksheet, text, row));
@@ -152,6 +181,7 @@ bool worksheet_next(struct worksheet_rows *rows)
 
 	if (!rows || rows->worksheet->failure != SQLITE_OK)
 		return false;
+	rows->worksheet->running = rows;
 	code = sqlite3_step(rows->statement);
 	if (code == SQLITE_ROW)
 		return true;

@@ -23,7 +23,8 @@ bool collect_goes_on(struct collect *collect)
 
 void collect_tell(struct collect *collect)
 {
-	if (collect_goes_on(collect) || interrupted())
+	if (collect_goes_on(collect) || interrupted() ||
+	    worksheet_failure(collect->sheet, NULL) < 0) /* nothing can be continued */
 		return;
 	fail(&collect->error);
 	collect->no_memory = false;
