@@ -13,6 +13,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/safe_path.h"
 #include "db/base/trust.h"
+#include "db/base/unicode.h"
 #include "indexer/audit/collect.h"
 
 #define SCRIPT_MAX    ((size_t)64 << 10) /* bytes of a script that are read */
@@ -68,34 +69,33 @@ static void read_path(struct places *places)
 
 /* --- scripts --- */
 
-/* Does an import statement precede @at in its line: "from ", "import a, "? */
-static bool is_import(struct slice script, const char *at)
+/* Does the line name @top as a module: "from a.b import c", "import a.b", "import x, a"? */
+static bool names_module(struct slice line, struct slice top)
 {
-	const char *line = at;
+	const char *at = line.ptr, *end = line.ptr + line.len;
 
-	while (line > script.ptr && line[-1] != '\n')
-		line--;
-	line += strspn(line, " \t");
-	return strchr(" ,", at[-1]) && (slice_starts(slice_between(line, at), SLICE("from ")) ||
-	                                slice_starts(slice_between(line, at), SLICE("import ")));
+	while ((at = memmem(at, (size_t)(end - at), top.ptr, top.len))) {
+		const char *behind = at + top.len;
+
+		if (at > line.ptr && strchr(" ,", at[-1]) && strchr(". ,\r\n", *behind))
+			return true;
+		at = behind;
+	}
+	return false;
 }
 
-/*
- * Does the script import the module's top-level package: "from a.b import c", "import a.b", "import
- * x, a"?
- */
+/* Does the script import the module's top-level package? */
 static bool imports(struct slice script, struct slice module)
 {
 	const char *dot = module.len ? memchr(module.ptr, '.', module.len) : NULL;
 	struct slice top = dot ? slice_between(module.ptr, dot) : module;
-	const char *at = script.ptr, *end = script.ptr + script.len;
 
-	while (top.len > 0 && (at = memmem(at, (size_t)(end - at), top.ptr, top.len))) {
-		const char *behind = at + top.len;
+	while (top.len > 0 && script.len > 0) {
+		struct slice line = unicode_strip(slice_take_line(&script));
 
-		if (at > script.ptr && strchr(". ,\r\n", *behind) && is_import(script, at))
+		if ((slice_starts(line, SLICE("from ")) || slice_starts(line, SLICE("import "))) &&
+		    names_module(line, top))
 			return true;
-		at = behind;
 	}
 	return false;
 }

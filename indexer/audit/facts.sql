@@ -151,13 +151,13 @@ CREATE VIEW may_be_forbidden AS SELECT site AS key, id, group_name, name, title 
 
 -- "a.b.c" and the packages that are imported before it, "a.b" and "a".
 CREATE VIEW may_be_unlisted AS
-WITH RECURSIVE part (site, path, module) AS (
-	SELECT site, path, module FROM announced
+WITH RECURSIVE part (site, path, module, depth) AS (
+	SELECT site, path, module, 0 FROM announced
 	 WHERE module <> '' AND kind IN ('python', 'extension') AND NOT managed AND has_record
 	 UNION
-	SELECT site, path, rtrim(rtrim(module, replace(module, '.', '')), '.') FROM part
-	 WHERE instr(module, '.'))
-SELECT site, path, module FROM part WHERE module <> '' ORDER BY site, module;
+	SELECT site, path, rtrim(rtrim(module, replace(module, '.', '')), '.'), depth + 1 FROM part
+	 WHERE instr(module, '.') AND depth < 32) -- none is nested more deeply
+SELECT DISTINCT site, path, module FROM part WHERE module <> '' ORDER BY site, module;
 -- Modules found on disk, other than directories without __init__, which no RECORD lists.
 CREATE VIEW found AS SELECT site, module, file FROM import;
 CREATE TRIGGER found_put INSTEAD OF INSERT ON found

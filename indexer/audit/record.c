@@ -21,11 +21,14 @@
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/tree/wheel_record.h"
 
-#define RECORD_FILE_MAX    ((size_t)64 << 20) /* bytes */
+#define RECORD_FILE_MAX    ((size_t)64 << 20)  /* bytes */
+#define RECORDS_MAX        ((size_t)256 << 20) /* bytes, of a site directory */
 #define METADATA_FILE_MAX  ((size_t)4 << 20)
 #define SMALL_FILE_MAX     ((size_t)64 << 10)
 #define MODULE_MAX         1024 /* bytes of the dotted name of a module */
 #define OWNERS_OF_A_MODULE 16   /* recorded, in addition to the one that declares it */
+#define FILES_OF_A_MODULE  8    /* recorded, of one distribution */
+#define STRAYS_MAX         ((size_t)1 << 17) /* recorded, of a site directory */
 #define HASHES_OF_A_FILE   4    /* several RECORDs may have different hashes of a file */
 
 /* A map from names to numbers with a filter by length modulo 64: most look-ups find nothing. */
@@ -43,8 +46,11 @@ struct records {
 	struct names objects, startups; /* paths: targets of entry points; start-up code */
 	struct name_map hashed;         /* path -> number of times it was hashed */
 	struct name_map owned;          /* module -> number of owners */
+	struct name_map listed;         /* module -> number of files in this RECORD */
 	struct arena texts;
-	off_t left; /* bytes that may be hashed, or read as RECORD */
+	off_t left;        /* bytes that may be hashed */
+	size_t text_left;  /* bytes that may be read as RECORD */
+	size_t stray_left; /* lines that may be recorded as stray */
 	/* of the current distribution: */
 	uint32_t number;
 	bool is_conda; /* installed by conda, which generates its own scripts */
@@ -60,6 +66,7 @@ static void cleanup_records(struct records *records)
 	name_map_free(&records->startups.map);
 	name_map_free(&records->hashed);
 	name_map_free(&records->owned);
+	name_map_free(&records->listed);
 	arena_free(&records->texts);
 }
 
@@ -238,6 +245,17 @@ static struct slice startup_of(const struct records *records, struct slice path)
 	return (struct slice){0};
 }
 
+static void add_stray(struct records *records, struct slice path)
+{
+	if (records->stray_left == 0)
+		return;
+	worksheet_put(records->collect->sheet, "stray",
+	              FACTS(fact(records->distribution), fact(path)));
+	if (--records->stray_left == 0)
+		site_complain(records->site, "unread", records->distribution, records->directory,
+		              "too many files outside of the site directory are listed");
+}
+
 static void read_line(struct records *records, const struct wheel_file *file)
 {
 	char room[MODULE_MAX];
@@ -252,20 +270,21 @@ static void read_line(struct records *records, const struct wheel_file *file)
 	bool is_own_text = slice_equal(directory, records->directory) &&
 	                   slice_equal(path_base(path), SLICE("entry_points.txt"));
 
-	if (is_module && (announced == records->number ||
-	                  counts_up_to(records, &records->owned, module, OWNERS_OF_A_MODULE)))
+	if (is_module && counts_up_to(records, &records->listed, module, FILES_OF_A_MODULE) &&
+	    (announced == records->number ||
+	     counts_up_to(records, &records->owned, module, OWNERS_OF_A_MODULE)))
 		worksheet_put(records->collect->sheet, "owner",
 		              FACTS(fact(module), fact(records->distribution), fact(path),
 		                    fact(has_hash)));
-	if (startup.len > 0) /* a package's bytecode is compiled at installation */
+	if (startup.len > 0 && /* a package's bytecode is compiled at installation */
+	    counts_up_to(records, &records->owned, startup, OWNERS_OF_A_MODULE))
 		worksheet_put(records->collect->sheet, "startup_owner",
 		              FACTS(fact(records->site->id), fact(startup),
 		                    fact(records->distribution),
 		                    fact(has_hash || slice_ends(directory, SLICE("__pycache__")))));
 	if (slice_starts(path, SLICE("../")) || (slice_ends(directory, SLICE(".dist-info")) &&
 	                                         !slice_equal(directory, records->directory)))
-		worksheet_put(records->collect->sheet, "stray",
-		              FACTS(fact(records->distribution), fact(path)));
+		add_stray(records, path);
 	if (is_module || startup.len > 0 || is_script || is_own_text ||
 	    is_among(&records->objects, path))
 		check_hash(records, file);
@@ -326,12 +345,12 @@ static void read_distribution(struct records *records, const struct distribution
 	struct slice installer = read_file(records, "INSTALLER", SMALL_FILE_MAX, &installer_text);
 	struct slice url = read_file(records, "direct_url.json", SMALL_FILE_MAX, &url_text);
 	size_t most =
-	        records->left < (off_t)RECORD_FILE_MAX ? (size_t)records->left : RECORD_FILE_MAX;
+	        records->text_left < RECORD_FILE_MAX ? records->text_left : RECORD_FILE_MAX;
 	struct wheel_record record = {.text = read_file(records, "RECORD", most, &record_text)};
 	struct wheel_file file;
 	size_t at = 0;
 
-	records->left -= (off_t)record.text.len;
+	records->text_left -= record.text.len;
 	installer.len = installer.ptr ? strcspn(installer.ptr, "\r\n") : 0; /* the first line */
 	worksheet_put(records->collect->sheet, "distribution",
 	              FACTS(fact(records->distribution), fact(records->site->id),
@@ -342,6 +361,7 @@ static void read_distribution(struct records *records, const struct distribution
 	put_entry_points(records, row);
 	records->is_conda = records->site->is_conda && slice_equal(installer, SLICE("conda"));
 	add_entry_points(records, row);
+	name_map_free(&records->listed);
 	if (!record_text)
 		check_withheld(records);
 	while (record_text && collect_goes_on(records->collect) &&
@@ -376,7 +396,9 @@ void record_read(struct site *site)
 	struct records records = {.site = site,
 	                          .collect = site->collect,
 	                          .failed = &site->collect->no_memory,
-	                          .left = FILE_HASH_ALL};
+	                          .left = FILE_HASH_ALL,
+	                          .text_left = RECORDS_MAX,
+	                          .stray_left = STRAYS_MAX};
 
 	add_wanted(&records);
 	for (size_t i = 0; i < site->disk.distribution_count && collect_goes_on(site->collect);
