@@ -43,7 +43,7 @@ CREATE TABLE entry_point (
 	value TEXT NOT NULL, module TEXT, kind TEXT NOT NULL, state TEXT NOT NULL, object TEXT, missing TEXT,
 	is_command INTEGER AS (group_name IN ('console_scripts', 'gui_scripts')) STORED
 ) STRICT;
-CREATE INDEX entry_point_command ON entry_point (name) WHERE is_command;
+CREATE INDEX entry_point_command ON entry_point (name, distribution) WHERE is_command;
 CREATE INDEX entry_point_module ON entry_point (module);
 
 -- The files of the modules that entry points name, from RECORD, relative to the site. If many

@@ -229,9 +229,9 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
  WHERE NOT a.managed
    AND EXISTS (SELECT 1 FROM owner w WHERE w.module = i.module)
    AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = i.module AND w.distribution = a.distribution)
-   AND NOT EXISTS (SELECT 1 FROM owner w JOIN distribution d ON d.id = w.distribution
-                    WHERE w.module = i.module
-                      AND (d.normalized_name = a.normalized_name
+   AND NOT EXISTS (SELECT 1 FROM (SELECT distribution FROM owner WHERE module = i.module LIMIT 128) w
+                     JOIN distribution d ON d.id = w.distribution
+                    WHERE (d.normalized_name = a.normalized_name
                            OR EXISTS (SELECT 1 FROM requirement r
                                        WHERE r.distribution = a.distribution
                                          AND r.name = d.normalized_name)));
@@ -333,7 +333,7 @@ SELECT b.site, b.distribution, NULL AS entry_point, b.file, '' AS evidence,
        b.file || ' runs regardless of the contents of ' || b.source AS message
   FROM in_place_of_source b
  WHERE b.what IS NULL
-   AND (SELECT count(*) FROM bytecode o WHERE o.site = b.site AND o.what IS NULL) <= 8
+   AND b.site IN (SELECT site FROM bytecode WHERE what IS NULL GROUP BY site HAVING count(*) <= 8)
 UNION ALL
 SELECT b.site, NULL, NULL, NULL, '', count(*) || ' files such as ' || min(b.file)
        || ' run regardless of the contents of their sources'
@@ -344,7 +344,7 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '
        'no RECORD in ' || d.directory AS message
   FROM distribution d JOIN site s ON s.id = d.site
  WHERE NOT d.has_record AND NOT s.managed
-   AND (d.is_info OR (s.prefix <> '' AND EXISTS (SELECT 1 FROM entry_point e WHERE e.distribution = d.id)))
+   AND (d.is_info OR (s.prefix <> '' AND d.id IN (SELECT distribution FROM entry_point)))
    AND d.id NOT IN (SELECT distribution FROM complaint WHERE rule = 'unread' AND distribution IS NOT NULL);
 
 CREATE VIEW "hash-missing" AS
