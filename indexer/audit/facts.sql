@@ -156,7 +156,7 @@ WITH RECURSIVE part (site, path, module, depth) AS (
 	 WHERE module <> '' AND kind IN ('python', 'extension') AND NOT managed AND has_record
 	 UNION
 	SELECT site, path, rtrim(rtrim(module, replace(module, '.', '')), '.'), depth + 1 FROM part
-	 WHERE instr(module, '.') AND depth < 32) -- none is nested more deeply
+	 WHERE instr(module, '.') AND depth < 16) -- none is nested more deeply
 SELECT DISTINCT site, path, module FROM part WHERE module <> '' ORDER BY site, module;
 -- Modules found on disk, other than directories without __init__, which no RECORD lists.
 CREATE VIEW found AS SELECT site, module, file FROM import;

@@ -25,11 +25,11 @@
 #define RECORDS_MAX        ((size_t)256 << 20) /* bytes, of a site directory */
 #define METADATA_FILE_MAX  ((size_t)4 << 20)
 #define SMALL_FILE_MAX     ((size_t)64 << 10)
-#define MODULE_MAX         1024 /* bytes of the dotted name of a module */
-#define OWNERS_OF_A_MODULE 16   /* recorded, in addition to the one that declares it */
-#define FILES_OF_A_MODULE  8    /* recorded, of one distribution */
-#define STRAYS_MAX         ((size_t)1 << 17) /* recorded, of a site directory */
-#define HASHES_OF_A_FILE   4    /* several RECORDs may have different hashes of a file */
+#define MODULE_MAX         1024              /* bytes of the dotted name of a module */
+#define OWNERS_OF_A_MODULE 16                /* recorded, in addition to the one that declares it */
+#define FILES_OF_A_MODULE  8                 /* recorded, of one distribution */
+#define STRAYS_MAX         ((size_t)1 << 18) /* recorded, of a site directory */
+#define HASHES_OF_A_FILE   4 /* several RECORDs may have different hashes of a file */
 
 /* A map from names to numbers with a filter by length modulo 64: most look-ups find nothing. */
 struct names {
@@ -344,8 +344,7 @@ static void read_distribution(struct records *records, const struct distribution
 	CLEANUP(cleanup_free) char *record_text = NULL;
 	struct slice installer = read_file(records, "INSTALLER", SMALL_FILE_MAX, &installer_text);
 	struct slice url = read_file(records, "direct_url.json", SMALL_FILE_MAX, &url_text);
-	size_t most =
-	        records->text_left < RECORD_FILE_MAX ? records->text_left : RECORD_FILE_MAX;
+	size_t most = records->text_left < RECORD_FILE_MAX ? records->text_left : RECORD_FILE_MAX;
 	struct wheel_record record = {.text = read_file(records, "RECORD", most, &record_text)};
 	struct wheel_file file;
 	size_t at = 0;

@@ -416,6 +416,18 @@ class Metadata(Attacks):
             took.append(support.processor_seconds() - before)
         self.assertLess(took[1], 8 * max(took[0], 0.1))
 
+    def test_scripts_of_one_line(self):
+        """Each word of it may be a module."""
+        text = "[console_scripts]\n" + "".join(f"c{n} = a:b\n" for n in range(50))
+        for name in ("evil", "twin"):
+            self.install(name, text)
+        for number in range(50):
+            write(f"{self.prefix}/bin/c{number}", "#!/bin/sh\n" + " a" * 32000)
+            os.chmod(f"{self.prefix}/bin/c{number}", 0o755)
+        before = support.processor_seconds()
+        self.assertIn("command-conflict", self.rules())
+        self.assertLess(support.processor_seconds() - before, 10)
+
     def test_oversized_input(self):
         for text in ("[console_scripts]\n" + "".join(f"c{n} = evil:main\n" for n in range(4000)),
                      "[g]\n" + "".join(f"c{n} = evil.m{n}:main\n" for n in range(4000)), "[g]\nx = " + ".".join("a" * 20000) + ":y\n",

@@ -204,6 +204,68 @@ def audited(top, n):
     return ["audit", "--quiet", "--fail-on", "none", f"{top}/venv"]
 
 
+def audit(top):
+    return ["audit", "--quiet", "--fail-on", "none", f"{top}/venv"]
+
+
+def audited_module_listed_again(top, n):
+    distribution(site_of(top), "a", [f"e{i} = m:f" for i in range(n)], "m.py,,\n" * n)
+    return audit(top)
+
+
+def audited_command_listed_again(top, n):
+    site = site_of(top)
+    distribution(site, "a", ["[console_scripts]", *["c = m:f"] * n], "")
+    distribution(site, "b", [], "../../../bin/c,,\n" * n)
+    return audit(top)
+
+
+def audited_start_up_code_listed_again(top, n):
+    """By links to one RECORD."""
+    site = site_of(top)
+    write(f"{site}/a.pth", "import a\n" * 500)
+    info = distribution(site, "a", [], "a.pth,,\n" * n)
+    for i in range(20):
+        os.symlink(f"{info}/RECORD", f"{distribution(site, f'd{i}', [])}/RECORD")
+    return audit(top)
+
+
+def audited_module_of_many(top, n):
+    site = site_of(top)
+    for i in range(n):
+        distribution(site, f"d{i}", ["e = m:f"], "m.py,,\n")
+    distribution(site, "a", [f"e{i} = m:f" for i in range(20 * n)], "")
+    return audit(top)
+
+
+def audited_deep_modules(top, n):
+    modules = [f"m{i}." + "a." * 1900 + "b" for i in range(n)]
+    distribution(site_of(top), "a", [f"e{i} = {module}:f" for i, module in enumerate(modules)],
+                 "".join(module.replace(".", "/") + ".py,,\n" for module in modules))
+    return audit(top)
+
+
+def audited_eggs(top, n):
+    """They need no RECORD, unless they have entry points."""
+    site = site_of(top)
+    distribution(site, "a", [f"e{i} = m:f" for i in range(20 * n)], "")
+    for i in range(n):
+        os.mkdir(f"{site}/d{i}-1.egg-info")
+        write(f"{site}/d{i}-1.egg-info/PKG-INFO", metadata(f"d{i}", "1"))
+    return audit(top)
+
+
+def audited_bytecode(top, n):
+    site = site_of(top)
+    distribution(site, "a", ["e = m:f"], "m.py,,\n")
+    os.mkdir(f"{site}/__pycache__")
+    write(f"{site}/m.py", "")
+    write(f"{top}/pyc", b"\xa7\x0d\r\n\1" + bytes(11))
+    for i in range(n):
+        os.link(f"{top}/pyc", f"{site}/__pycache__/m.cpython-{i}.pyc")
+    return audit(top)
+
+
 # function, n, peak memory in megabytes allowed for 2n
 CASES = [
     (modules_missing_from_record, 10000, 100),
@@ -213,6 +275,13 @@ CASES = [
     (record_of_one_line, 500000, 100),
     (distributions, 1000, 100),
     (audited, 700, 150),
+    (audited_module_listed_again, 5000, 100),
+    (audited_command_listed_again, 20000, 100),
+    (audited_start_up_code_listed_again, 100000, 100),
+    (audited_module_of_many, 200, 100),
+    (audited_deep_modules, 200, 200),
+    (audited_eggs, 700, 100),
+    (audited_bytecode, 10000, 100),
     (entry_points, 50000, 250),
     (wheel_catalogued, 10000, 250),
     (zip_on_the_path, 5000, 250),
