@@ -16,7 +16,7 @@
 #define MARKS          "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
 
 #define FACT_SIZE      32      /* bytes of a row in addition to its texts */
-#define STEPS_PER_BYTE 8       /* SQLite's instructions that a statement may take */
+#define STEPS_PER_BYTE 16      /* SQLite's instructions that a statement may take */
 #define STEPS_MIN      2000000 /* the same for any size */
 #define STEPS_BETWEEN  10000   /* instructions between two calls of spend() */
 

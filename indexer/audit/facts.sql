@@ -45,6 +45,7 @@ CREATE TABLE entry_point (
 ) STRICT;
 CREATE INDEX entry_point_command ON entry_point (name, distribution) WHERE is_command;
 CREATE INDEX entry_point_module ON entry_point (module);
+CREATE INDEX entry_point_of ON entry_point (distribution);
 
 -- The files of the modules that entry points name, from RECORD, relative to the site. If many
 -- distributions list a module, only those whose entry points name it and a few others.
@@ -52,6 +53,7 @@ CREATE TABLE owner (module TEXT NOT NULL, distribution INTEGER NOT NULL, file TE
                     has_hash INTEGER NOT NULL) STRICT;
 CREATE INDEX owner_module ON owner (module, distribution);
 CREATE INDEX owner_file ON owner (file);
+CREATE INDEX owner_of ON owner (distribution);
 
 -- Normalized names of required distributions, from METADATA; filled only where a rule needs them.
 CREATE TABLE requirement (distribution INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
@@ -64,6 +66,7 @@ CREATE TABLE outside (entry_point INTEGER PRIMARY KEY ON CONFLICT IGNORE, target
 
 CREATE TABLE startup (site INTEGER NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,
                       code TEXT NOT NULL) STRICT;
+CREATE INDEX startup_of ON startup (site);
 -- The distribution whose RECORD lists a file of start-up code.
 CREATE TABLE startup_owner (site INTEGER NOT NULL, file TEXT NOT NULL, distribution INTEGER NOT NULL,
                             has_hash INTEGER NOT NULL) STRICT;
@@ -187,22 +190,23 @@ SELECT a.id, a.prefix, a.path || '/' || u.file FROM unlisted u JOIN announced a 
 
 -- Paths whose permissions matter: directories of commands and distributions, start-up code,
 -- entry_points.txt, the files of modules that entry points name and their directories, scripts.
-CREATE VIEW may_be_writable AS
+CREATE VIEW may_be_writable AS -- a UNION would be made of all sites for each
+SELECT DISTINCT * FROM (
 SELECT id AS key, NULL, commands AS file FROM site WHERE commands IS NOT NULL
-UNION
+UNION ALL
 SELECT site, NULL, file FROM startup
-UNION
+UNION ALL
 SELECT site, id, directory FROM distribution
-UNION
+UNION ALL
 SELECT site, distribution, file FROM announced
-UNION
-SELECT d.site, d.id, o.file FROM owner o CROSS JOIN distribution d ON d.id = o.distribution
-UNION
+UNION ALL
+SELECT d.site, d.id, o.file FROM distribution d CROSS JOIN owner o ON o.distribution = d.id
+UNION ALL
 SELECT d.site, d.id, rtrim(rtrim(o.file, replace(o.file, '/', '')), '/')
-  FROM owner o CROSS JOIN distribution d ON d.id = o.distribution WHERE instr(o.file, '/')
-UNION
+  FROM distribution d CROSS JOIN owner o ON o.distribution = d.id WHERE instr(o.file, '/')
+UNION ALL
 SELECT site, distribution, commands || '/' || name FROM announced
- WHERE is_command AND commands IS NOT NULL AND NOT instr(name, '/');
+ WHERE is_command AND commands IS NOT NULL AND NOT instr(name, '/'));
 
 -- Sources below the site that run when imported or at start-up: each directory, with a trailing
 -- slash, and the names of its files without ".py".

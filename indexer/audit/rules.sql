@@ -229,7 +229,7 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
  WHERE NOT a.managed
    AND EXISTS (SELECT 1 FROM owner w WHERE w.module = i.module)
    AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = i.module AND w.distribution = a.distribution)
-   AND NOT EXISTS (SELECT 1 FROM (SELECT distribution FROM owner WHERE module = i.module LIMIT 128) w
+   AND NOT EXISTS (SELECT 1 FROM (SELECT distribution FROM owner WHERE module = i.module LIMIT 32) w
                      JOIN distribution d ON d.id = w.distribution
                     WHERE (d.normalized_name = a.normalized_name
                            OR EXISTS (SELECT 1 FROM requirement r

@@ -30,8 +30,8 @@ MEMORY = "/dev/shm"  # no disk is measured, and many files are created
 
 # --- inputs: each function creates one of size n below top and returns the arguments to run ---
 
-def site_of(top):
-    site = f"{top}/venv/lib/python3.11/site-packages"
+def site_of(top, venv="venv"):
+    site = f"{top}/{venv}/lib/python3.11/site-packages"
     os.makedirs(site)
     return site
 
@@ -195,17 +195,25 @@ def pth_lines(top, n):
     return ["list"]
 
 
+def audit(top, *paths):
+    return ["audit", "--quiet", "--fail-on", "none", *(paths or [f"{top}/venv"])]
+
+
 def audited(top, n):
     """All distributions provide the same command, and list each other's modules."""
     site = site_of(top)
     for i in range(n):
         distribution(site, f"d{i}", [f"p{i} = m{(i + 1) % n}:f", "[console_scripts]", "shared = shared:f"],
                      "".join(f"m{i}/{j}.py,,\n" for j in range(20)) + f"m{i}.py,,\nshared.py,,\n")
-    return ["audit", "--quiet", "--fail-on", "none", f"{top}/venv"]
+    return audit(top)
 
 
-def audit(top):
-    return ["audit", "--quiet", "--fail-on", "none", f"{top}/venv"]
+def audited_environments(top, n):
+    for i in range(n):
+        site = site_of(top, f"venv{i}")
+        for name in "abcde":
+            distribution(site, name, [f"e = {name}:f", "[console_scripts]", f"{name} = {name}:f"], f"{name}.py,,\n")
+    return audit(top, *(f"{top}/venv{i}" for i in range(n)))
 
 
 def audited_module_listed_again(top, n):
@@ -275,6 +283,7 @@ CASES = [
     (record_of_one_line, 500000, 100),
     (distributions, 1000, 100),
     (audited, 700, 150),
+    (audited_environments, 300, 100),
     (audited_module_listed_again, 5000, 100),
     (audited_command_listed_again, 20000, 100),
     (audited_start_up_code_listed_again, 100000, 100),
