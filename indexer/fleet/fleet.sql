@@ -226,8 +226,11 @@ END;
 
 -- Hosts cannot read tables and views, not even by row-level security: EXPLAIN would tell how many
 -- rows of other hosts match, and DROP OWNED BY entrydb_host would drop its policies. Nor can they
--- create large objects: each takes a lock in a restore, and there are few. Nor, in a database of
--- PostgreSQL 14, also if upgraded, tables: their constraints are executed by who restores a dump.
+-- create large objects: each takes a lock in a restore, and there are few. Nor temporary objects: a
+-- cast of a temporary type is dumped, and cannot be restored. Nor, in a database of PostgreSQL 14,
+-- also if upgraded, tables: their constraints are executed by who restores a dump.
+SELECT format('REVOKE TEMPORARY ON DATABASE %1$I FROM PUBLIC; GRANT TEMPORARY ON DATABASE %1$I TO entrydb_reader',
+              current_database()) \gexec
 SELECT format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', nspname)
   FROM pg_namespace WHERE has_schema_privilege('public', oid, 'CREATE') \gexec
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb FROM PUBLIC;

@@ -379,6 +379,8 @@ class Trust(Fleet):
                 "CREATE OR REPLACE FUNCTION entrydb.known() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
                 *(f"EXPLAIN SELECT FROM entrydb.{name} WHERE false" for name in ("host", "environment", *RELATIONS)),
                 "SELECT lo_creat(-1)", "SELECT lo_create(0)", "SELECT lo_from_bytea(0, '')",
+                # With a type of its own, it could create a cast, which has no schema, so that a dump has it.
+                "CREATE TYPE pg_temp.mine AS ENUM ()", f"CREATE TEMP TABLE host AS SELECT {number} AS id, session_user AS name",
                 "SELECT * FROM entrydb.entry_points", "SELECT * FROM entrydb.findings", "COPY entrydb.host TO STDOUT",
                 "SELECT setval('entrydb.environment_id_seq', 1)", "SELECT nextval('entrydb.environment_id_seq')",
                 f"SELECT entrydb.enroll('{self.role}x')", f"SELECT entrydb.retire('{victim}')"):
@@ -386,8 +388,6 @@ class Trust(Fleet):
         lie = '["r", "d", "lie", "lie", "v", "python", "ok", null, {environment}, "infinity"]'
         for statement in (  # allowed, and of no concern to others
                 f"SELECT entrydb.push({path}, 'lie', '[[], [{lie}], [], [], []]', '[]')",
-                f"CREATE TEMP TABLE host AS SELECT {number} AS id, session_user AS name; SET search_path = pg_temp, public; "
-                f"SELECT entrydb.push({path}, 'lie', '[]', '[]')",
                 f"SET ROLE entrydb_host; SELECT entrydb.push({path}, 'lie', '[]', '[]')",
                 "DROP OWNED BY entrydb_host CASCADE", f"REASSIGN OWNED BY entrydb_host TO {self.role}"):
             SERVER.sql(statement.replace("{environment}", environment), user=self.role)
