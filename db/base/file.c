@@ -235,7 +235,8 @@ int file_open_for(struct readers readers, int directory, const char *name)
 
 		fd = path ? safe_publish_open(path, readers.beside, sysroot_of(path), &search) : -1;
 	}
-	if (fd < 0 && errno == ENOSYS) /* who can read it is unknown */
+	/* Who can read it is unknown; or some readers cannot tell whether it exists. */
+	if (fd < 0 && (errno == ENOSYS || (errno == ENOENT && readers.mode & ~search)))
 		errno = EACCES;
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return -1;

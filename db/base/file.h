@@ -57,8 +57,9 @@ struct readers {
 /*
  * The gate for published data: open a file or directory to read it on behalf of @readers. EACCES if
  * some of them cannot read it, or cannot search a directory on the way (from @directory on; if
- * there is a link, from "/" on, without those above the published file, too); or if others can have
- * redirected the caller there. If nothing is published: as file_open().
+ * there is a link, from "/" on, without those above the published file, too), whether or not it
+ * exists; or if others can have redirected the caller there. If nothing is published: as
+ * file_open().
  */
 int file_open_for(struct readers readers, int directory, const char *name);
 

@@ -120,7 +120,9 @@ class Pushing(Fleet):
         os.symlink(f"{self.top}/hidden/private-1.0.dist-info", f"{self.site}/linked-1.0.dist-info")
         write(f"{self.top}/hidden/start.pth", "import swordfish\n")
         os.symlink(f"{self.top}/hidden/start.pth", f"{self.site}/start.pth")
-        for path in (info, f"{self.site}/swordfish", f"{self.top}/hidden"):
+        add_distribution(self.site, "listed", text="", RECORD="sitecustomize/swordfish.py,sha256=abc,1\n")
+        os.mkdir(f"{self.site}/sitecustomize")  # without that file
+        for path in (info, f"{self.site}/swordfish", f"{self.site}/sitecustomize", f"{self.top}/hidden"):
             os.chmod(path, 0o700)
         self.update()
         self.push()

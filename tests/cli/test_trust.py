@@ -619,6 +619,17 @@ class Publishing(TrustTest):
                 self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o644 if mode == 0o755 else 0o600, (oct(mode), database))
                 os.unlink(database)
 
+    def test_what_exists_in_private_directories(self):
+        """A database does not tell, with or without files there."""
+        info = add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
+        os.chmod(info, 0o700)
+        found = set()
+        for name in ("METADATA", "entry_points.txt", None):
+            self.run_program("update", "--fresh", "exact", self.prefix, status=DONE)
+            found |= set(query(self.database, "SELECT * FROM distribution"))
+            os.unlink(f"{info}/{name}") if name else None
+        self.assertEqual(len(found), 1, found)
+
     def test_a_private_record(self):
         """Its hashes say what is in files that others may not read."""
         _, shown = self.with_record("open")
