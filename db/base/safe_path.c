@@ -36,15 +36,27 @@ int safe_path_look(const char *path, const char *beside, const char *sysroot, st
 	return 0;
 }
 
+static int look(struct walk *walk, const char *path, const char *beside, const char *sysroot)
+{
+	walk->rule = RULE_LOOK;
+	walk->beside = beside;
+	return walk_path(walk, path, sysroot, NULL);
+}
+
 bool safe_is_readable(const char *path, const char *beside, const char *sysroot, mode_t needed)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 
-	walk.rule = RULE_LOOK;
-	walk.beside = beside;
 	return !needed ||
-	       (walk_path(&walk, path, sysroot, NULL) == 0 &&
+	       (look(&walk, path, beside, sysroot) == 0 &&
 	        !(needed & ~(walk.search & walk.names & trust_everybody(walk.fd, &walk.status))));
+}
+
+bool safe_is_reached(const char *path, const char *beside, const char *sysroot, mode_t needed)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+
+	return !needed || (look(&walk, path, beside, sysroot) == 0 && !(needed & ~walk.search));
 }
 
 char *safe_path_existing(const char *path, const char *sysroot)

@@ -55,6 +55,9 @@ int safe_path_look(const char *path, const char *beside, const char *sysroot, st
 /* Can those of the read permissions @needed find and read the file at @path? The rest as above. */
 bool safe_is_readable(const char *path, const char *beside, const char *sysroot, mode_t needed);
 
+/* Can they at least see its status, if they know the path? */
+bool safe_is_reached(const char *path, const char *beside, const char *sysroot, mode_t needed);
+
 /*
  * open() for reading files of other users: if links of a user other than root were followed, the
  * file must belong to that user or be readable by everyone; else EACCES. Devices are never opened,

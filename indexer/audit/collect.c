@@ -71,6 +71,13 @@ bool collect_is_readable(const struct collect *collect, const char *path, mode_t
 	return safe_is_readable(path, collect->readers.beside, collect->options->sysroot, needed);
 }
 
+bool collect_is_reached(const struct collect *collect, const char *path)
+{
+	const struct readers *readers = &collect->readers;
+
+	return safe_is_reached(path, readers->beside, collect->options->sysroot, readers->mode);
+}
+
 void site_complain(const struct site *site, const char *rule, int64_t distribution,
                    struct slice file, const char *what)
 {

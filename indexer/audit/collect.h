@@ -69,6 +69,9 @@ char *collect_path(struct collect *collect, const char *format, ...)
 /* Does the file exist? Follows links. */
 bool collect_status(struct collect *collect, const char *path, struct stat *status);
 
+/* May the status of the file at @path be told to the readers? */
+bool collect_is_reached(const struct collect *collect, const char *path);
+
 /* Does everybody have these read permissions, also by the directories above it? */
 bool collect_is_readable(const struct collect *collect, const char *path, mode_t needed);
 

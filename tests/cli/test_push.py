@@ -130,6 +130,21 @@ class Pushing(Fleet):
             rows = SERVER.sql(f"SELECT v.* FROM entrydb.{table} v {OF_HOST} '{self.role}'")
             self.assertNotIn("swordfish", repr(rows), table)
 
+    @support.needs_root
+    def test_owners_in_private_directories(self):
+        """Nor who owns a file there, while everybody sees that of others."""
+        command = f"{self.prefix}/bin/alpha-cmd"
+        os.makedirs(os.path.dirname(command))
+        write(command, "")
+        os.chown(command, support.STRANGER, 0)
+        for mode in (0o700, 0o711):
+            os.chmod(os.path.dirname(command), mode)
+            add_distribution(self.site, f"more{mode}")  # else nothing is sent
+            self.update()
+            self.push()
+            found = repr(SERVER.sql(f"SELECT v.message FROM entrydb.finding v {OF_HOST} '{self.role}' AND v.valid_to = 'infinity'"))
+            self.assertEqual("alpha-cmd: it belongs to user" in found, mode == 0o711, found)
+
     def install_private(self):
         """With a URL, and with a plugin whose file another distribution lists."""
         info = add_distribution(self.site, "private", text="[console_scripts]\nsecret = is:swordfish\n", RECORD="swordfish.py,,\n")
