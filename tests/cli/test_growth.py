@@ -11,6 +11,7 @@ would take minutes. The peak memory must stay below the bound of the case.
 import math
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -195,6 +196,26 @@ def pth_lines(top, n):
     return ["list"]
 
 
+def sparse_object(top, sections, size, kind, content):
+    """An object with section headers alone, and content of which nothing is stored."""
+    site = site_of(top)
+    distribution(site, "a", ["e = m:f"], "m.so,,\n")
+    with open(f"{site}/m.so", "wb") as file:
+        file.write(b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64, 0, 64, 56, 0, 64, sections, 0))
+        file.write(struct.pack("<IIQQQQIIQQ", 0, 0, 0, 0, 0, size, 0, 0, 0, 0))
+        file.write(struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, 64, content, 0, 0, 4, 0) * (sections - 1))
+        file.truncate(64 + 64 * max(sections, size) + content)
+    return update(top)
+
+
+def sections_of_an_object(top, n):
+    return sparse_object(top, 0, n, 0, 0)
+
+
+def notes_of_an_object(top, n):
+    return sparse_object(top, n, 0, 7, 16 * MEGABYTE)
+
+
 def audit(top, *paths):
     return ["audit", "--quiet", "--fail-on", "none", *(paths or [f"{top}/venv"])]
 
@@ -284,6 +305,8 @@ CASES = [
     (distributions, 1000, 100),
     (audited, 700, 150),
     (audited_environments, 300, 100),
+    (sections_of_an_object, 1000000, 100),
+    (notes_of_an_object, 20, 100),
     (audited_module_listed_again, 5000, 100),
     (audited_command_listed_again, 20000, 100),
     (audited_start_up_code_listed_again, 100000, 100),

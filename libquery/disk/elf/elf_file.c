@@ -12,13 +12,16 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/libc.h"
 #include "db/base/sha256.h"
 
 #define VERSION_HIDDEN 0x8000 /* in a version index: not the default version of its symbol */
 #define VERSIONS_MAX   ((size_t)1 << 16) /* read in one file: its lists may overlap */
 #define VERSION_FIRST  2                 /* the first index of a named version */
+#define NOTES_MAX      ((size_t)1 << 20) /* bytes read in one file: sections may overlap */
 
 struct elf_file {
 	Elf *elf;
@@ -252,15 +255,17 @@ int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slic
 static void read_build_id(Elf *elf, char *to)
 {
 	Elf_Scn *section = NULL;
-	size_t name_at, bytes_at;
+	size_t name_at, bytes_at, left = NOTES_MAX;
 	GElf_Shdr header;
 	GElf_Nhdr note;
 
 	while ((section = elf_nextscn(elf, section)) != NULL) {
-		bool has_notes = gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE;
+		bool has_notes = gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
+		                 header.sh_size <= left;
 		Elf_Data *data = has_notes ? section_data(section, &header) : NULL;
 		size_t offset = 0;
 
+		left -= has_notes ? header.sh_size : 0;
 		while (data &&
 		       (offset = gelf_getnote(data, offset, &note, &name_at, &bytes_at)) > 0) {
 			const char *notes = data->d_buf;
@@ -299,6 +304,28 @@ static int read_header(struct elf_file *file, struct error *error)
 	return 0;
 }
 
+/*
+ * Do the numbers of sections and segments not fit into the header? libelf allocates memory for all
+ * of them, and a sparse file has room for any number.
+ */
+static bool has_many_parts(int fd)
+{
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf32_Ehdr of_32;
+		Elf64_Ehdr of_64;
+	} header = {0};
+
+	if (TEMP_FAILURE_RETRY(pread(fd, &header, sizeof(header), 0)) <= 0 ||
+	    memcmp(header.ident, ELFMAG, SELFMAG) != 0)
+		return false; /* libelf says so */
+	if (header.ident[EI_CLASS] == ELFCLASS32)
+		return header.of_32.e_phnum == PN_XNUM ||
+		       (header.of_32.e_shnum == 0 && header.of_32.e_shoff != 0);
+	return header.of_64.e_phnum == PN_XNUM ||
+	       (header.of_64.e_shnum == 0 && header.of_64.e_shoff != 0);
+}
+
 int elf_file_open(int fd, struct elf_file **out, struct error *error)
 {
 	CLEANUP(cleanup_elf_file) struct elf_file *file = calloc(1, sizeof(*file));
@@ -309,6 +336,9 @@ int elf_file_open(int fd, struct elf_file **out, struct error *error)
 	errno = 0;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return damaged(error);
+	if (has_many_parts(fd))
+		return error_set(error, ERROR_LIMIT,
+		                 "more than 65,279 sections or 65,534 segments");
 	file->elf = elf_begin(fd, ELF_C_READ, NULL);
 	code = check_system(read_header(file, error), error);
 	if (code == 0)
