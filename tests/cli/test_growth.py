@@ -216,6 +216,21 @@ def notes_of_an_object(top, n):
     return sparse_object(top, n, 0, 7, 16 * MEGABYTE)
 
 
+def names_of_an_object(top, n):
+    """All symbols have the same long name."""
+    strings = b"\0f\0" + b"x" * 10 * n + b"\0"
+    at = 64 + 2 * 56 + 4 * 16 + len(strings) + -len(strings) % 8
+    symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", name, 0x12, 0, 1, 0x100, 8) for name in [1] + [3] * n)
+    end = at + len(symbols)
+    site = site_of(top)
+    distribution(site, "a", ["e = m:f"], "m.so,,\n")
+    write(f"{site}/m.so", b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, end, 0, 64, 56, 2, 64, 2, 0)
+          + struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, end, end, 4096) + struct.pack("<IIQQQQQQ", 2, 6, 176, 176, 176, 64, 64, 8)
+          + struct.pack("<8Q", 5, 240, 6, at, 10, len(strings), 0, 0) + strings + bytes(-len(strings) % 8) + symbols
+          + bytes(64) + struct.pack("<IIQQQQIIQQ", 0, 11, 2, at, at, len(symbols), 0, 1, 8, 24))
+    return update(top)
+
+
 def audit(top, *paths):
     return ["audit", "--quiet", "--fail-on", "none", *(paths or [f"{top}/venv"])]
 
@@ -307,6 +322,7 @@ CASES = [
     (audited_environments, 300, 100),
     (sections_of_an_object, 1000000, 100),
     (notes_of_an_object, 20, 100),
+    (names_of_an_object, 2000, 100),
     (audited_module_listed_again, 5000, 100),
     (audited_command_listed_again, 20000, 100),
     (audited_start_up_code_listed_again, 100000, 100),

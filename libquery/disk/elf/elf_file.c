@@ -21,7 +21,9 @@
 #define VERSION_HIDDEN 0x8000 /* in a version index: not the default version of its symbol */
 #define VERSIONS_MAX   ((size_t)1 << 16) /* read in one file: its lists may overlap */
 #define VERSION_FIRST  2                 /* the first index of a named version */
-#define NOTES_MAX      ((size_t)1 << 20) /* bytes read in one file: sections may overlap */
+#define NAME_LENGTH_MAX                                                                            \
+	((size_t)1 << 16) /* bytes of a string; longer ones are ignored: many may share one */
+#define NOTES_MAX ((size_t)1 << 20) /* bytes read in one file: sections may overlap */
 
 struct elf_file {
 	Elf *elf;
@@ -143,6 +145,17 @@ static struct slice find_strings(Elf *elf, const struct dynamic *dynamic)
 	return data ? (struct slice){data->d_buf, data->d_size} : (struct slice){0};
 }
 
+/* The string at @offset; null if there is none. */
+static struct slice string_at(struct slice strings, uint64_t offset)
+{
+	if (offset >= strings.len)
+		return (struct slice){0};
+	strings = slice_from(strings, offset);
+	return slice_text_at(
+	        slice_first(strings, strings.len < NAME_LENGTH_MAX ? strings.len : NAME_LENGTH_MAX),
+	        0);
+}
+
 /* --- symbols --- */
 
 /*
@@ -207,7 +220,7 @@ static bool read_symbol(const struct elf_file *file, size_t index, struct elf_sy
 	     (visibility != STV_DEFAULT && visibility != STV_PROTECTED)))
 		return false;
 	out->is_old = out->is_defined && is_old_version(file, index);
-	out->name = slice_text_at(file->strings, symbol.st_name);
+	out->name = string_at(file->strings, symbol.st_name);
 	return out->name.len > 0;
 }
 
@@ -372,7 +385,7 @@ struct links {
 
 static void report(struct links *links, enum elf_link what, uint64_t text, struct slice of)
 {
-	struct slice string = slice_text_at(links->strings, text);
+	struct slice string = string_at(links->strings, text);
 
 	if (!links->ended && string.len > 0)
 		links->ended = !links->each(links->payload, what, string, of);
@@ -407,7 +420,7 @@ static void report_versions_needed(struct links *links, Elf_Data *data, GElf_Wor
 	for (int at = 0;
 	     at >= 0 && !links->ended && count-- > 0 && gelf_getverneed(data, at, &need);
 	     at = step(at, need.vn_next)) {
-		struct slice library = slice_text_at(links->strings, need.vn_file);
+		struct slice library = string_at(links->strings, need.vn_file);
 		int of = step(at, need.vn_aux);
 
 		for (unsigned i = 0; of >= 0 && !links->ended && i < need.vn_cnt &&

@@ -297,6 +297,11 @@ int linkage_judge(struct linkage *linkage, struct elf_file *file, struct slice p
 	}
 	for (size_t i = 0; i < closure->own_count; i++)
 		library_free(closure->own[i]);
+	if (code == ERROR_LIMIT) {
+		error_clear(error);
+		report = (struct linkage_report){.not_examined = true};
+		code = 0;
+	}
 	if (code == 0)
 		*out = report;
 	return code;

@@ -22,6 +22,7 @@
 /* In comparisons of short names: */
 #define COST_OF_TRY    128 /* of a path */
 #define COST_OF_SYMBOL 4   /* that is read */
+#define TEXT_OF_COST   8   /* bytes of names that are kept */
 #define SHORT_NAME     64  /* bytes; a longer name counts as several */
 
 /* The paths of musl's dynamic linker, which is also the C library. */
@@ -45,6 +46,7 @@ static const char *const triplets[] = {
 
 static struct slice keep(struct library *library, struct slice text)
 {
+	library->text += text.len;
 	return arena_copy(&library->arena, text, &library->failed);
 }
 
@@ -71,7 +73,7 @@ static bool note_link(void *payload, enum elf_link what, struct slice text, stru
 		library->single[what] = keep(library, text);
 		return !library->failed;
 	}
-	if (library->link_count == LIBRARY_LINKS_MAX)
+	if (library->link_count == LIBRARY_LINKS_MAX || library->text > LIBRARY_TEXT_MAX)
 		return false;
 	library->failed |= !array_grow(&library->links, library->link_count,
 	                               sizeof(*library->links), &library->link_room);
@@ -112,12 +114,15 @@ int library_read(struct elf_file *file, struct slice path, bool is_system, struc
 	code = elf_file_links(file, note_link, library, error);
 	if (code == 0)
 		code = elf_file_symbols(file, error);
-	while (code == 0 && !library->failed &&
+	while (code == 0 && !library->failed && library->text <= LIBRARY_TEXT_MAX &&
 	       library->export_count + library->undefined_count < LIBRARY_SYMBOLS_MAX &&
 	       elf_file_next_symbol(file, &symbol))
 		note_symbol(library, &symbol);
 	if (code == 0 && library->failed)
 		code = error_nomem(error);
+	if (code == 0 && library->text > LIBRARY_TEXT_MAX)
+		code = error_set(error, ERROR_LIMIT, "more than %zu bytes of names",
+		                 LIBRARY_TEXT_MAX);
 	if (code == 0)
 		*out = take(library);
 	return code;
@@ -241,7 +246,8 @@ static int read_library(struct closure *closure, struct slice path, bool archive
 		code = library_read(file, path, is_system, out, &own);
 	if (code == 0)
 		closure_spend(closure,
-		              COST_OF_SYMBOL * ((*out)->export_count + (*out)->undefined_count),
+		              COST_OF_SYMBOL * ((*out)->export_count + (*out)->undefined_count) +
+		                      (*out)->text / TEXT_OF_COST,
 		              SLICE(""));
 	closure->not_examined |= code == ERROR_LIMIT;
 	failure = error_move_failure(closure->error, &own);
@@ -288,7 +294,7 @@ static int find_installed(struct closure *closure, struct slice path, bool is_sy
 		library_free(*out);
 		return error_nomem(closure->error);
 	}
-	linkage->symbols += (*out)->export_count;
+	linkage->symbols += (*out)->export_count + (*out)->text / SHORT_NAME;
 	linkage->libraries[linkage->count++] = *out;
 	return 1;
 }

@@ -18,6 +18,7 @@
 #include "libquery/disk/elf/ld_cache.h"
 
 #define LIBRARY_SYMBOLS_MAX ((size_t)1 << 21) /* of one library; further ones are ignored */
+#define LIBRARY_TEXT_MAX    ((size_t)1 << 26) /* bytes of names in one library */
 #define LIBRARY_LINKS_MAX   ((size_t)1 << 12) /* dependencies and versions of one library */
 
 #define LINKAGE_SYMBOLS_MAX ((size_t)1 << 22) /* in the cache; beyond, it is emptied */
@@ -48,12 +49,13 @@ struct library {
 	struct slice *undefined; /* not weak; of a system library, only Python's */
 	size_t undefined_count, undefined_room;
 	struct arena arena;
+	size_t text; /* bytes of names */
 	bool failed; /* no memory */
 };
 
 /*
- * Read the open file at @path; *out is malloc'd. @is_system as above. ERROR_FORMAT: damaged; or a
- * failure.
+ * Read the open file at @path; *out is malloc'd. @is_system as above. ERROR_FORMAT: damaged;
+ * ERROR_LIMIT: too many names; or a failure.
  */
 int library_read(struct elf_file *file, struct slice path, bool is_system, struct library **out,
                  struct error *error);
