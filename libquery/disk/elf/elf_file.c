@@ -23,7 +23,8 @@
 #define VERSION_FIRST  2                 /* the first index of a named version */
 #define NAME_LENGTH_MAX                                                                            \
 	((size_t)1 << 16) /* bytes of a string; longer ones are ignored: many may share one */
-#define NOTES_MAX ((size_t)1 << 20) /* bytes read in one file: sections may overlap */
+#define SECTIONS_MAX (1 << 18)
+#define NOTES_MAX    ((size_t)1 << 20) /* bytes read in one file: sections may overlap */
 
 struct elf_file {
 	Elf *elf;
@@ -318,8 +319,8 @@ static int read_header(struct elf_file *file, struct error *error)
 }
 
 /*
- * Do the numbers of sections and segments not fit into the header? libelf allocates memory for all
- * of them, and a sparse file has room for any number.
+ * Is the number of sections or segments too large? One that does not fit into the header is in the
+ * first section header: libelf allocates memory for all, and a sparse file has room for any number.
  */
 static bool has_many_parts(int fd)
 {
@@ -328,15 +329,25 @@ static bool has_many_parts(int fd)
 		Elf32_Ehdr of_32;
 		Elf64_Ehdr of_64;
 	} header = {0};
+	union {
+		Elf32_Shdr of_32;
+		Elf64_Shdr of_64;
+	} first = {0};
+	bool is_32, is_in_first;
+	off_t at;
 
 	if (TEMP_FAILURE_RETRY(pread(fd, &header, sizeof(header), 0)) <= 0 ||
 	    memcmp(header.ident, ELFMAG, SELFMAG) != 0)
 		return false; /* libelf says so */
-	if (header.ident[EI_CLASS] == ELFCLASS32)
-		return header.of_32.e_phnum == PN_XNUM ||
-		       (header.of_32.e_shnum == 0 && header.of_32.e_shoff != 0);
-	return header.of_64.e_phnum == PN_XNUM ||
-	       (header.of_64.e_shnum == 0 && header.of_64.e_shoff != 0);
+	is_32 = header.ident[EI_CLASS] == ELFCLASS32;
+	if ((is_32 ? header.of_32.e_phnum : header.of_64.e_phnum) == PN_XNUM)
+		return true;
+	is_in_first = (is_32 ? header.of_32.e_shnum : header.of_64.e_shnum) == 0;
+	at = is_32 ? (off_t)header.of_32.e_shoff : (off_t)header.of_64.e_shoff;
+	if (!is_in_first || at <= 0 ||
+	    TEMP_FAILURE_RETRY(pread(fd, &first, sizeof(first), at)) <= 0)
+		return false;
+	return (is_32 ? first.of_32.sh_size : first.of_64.sh_size) > SECTIONS_MAX;
 }
 
 int elf_file_open(int fd, struct elf_file **out, struct error *error)
@@ -350,8 +361,8 @@ int elf_file_open(int fd, struct elf_file **out, struct error *error)
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return damaged(error);
 	if (has_many_parts(fd))
-		return error_set(error, ERROR_LIMIT,
-		                 "more than 65,279 sections or 65,534 segments");
+		return error_set(error, ERROR_LIMIT, "more than %d sections, or 65,534 segments",
+		                 SECTIONS_MAX);
 	file->elf = elf_begin(fd, ELF_C_READ, NULL);
 	code = check_system(read_header(file, error), error);
 	if (code == 0)
