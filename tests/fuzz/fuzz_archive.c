@@ -43,8 +43,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct members members = {.path = "fuzz"};
 	CLEANUP(cleanup_close) int fd = input_descriptor(data, size);
 	bool is_zip = size > 2 && memcmp(data, "PK", 2) == 0;
-	struct archive_source source = {"fuzz", fd, is_zip, is_zip && data[2] % 2};
-	struct archive_sink sink = {&members, members_wanted, members_add, NULL};
+	struct archive_source source = {
+	        .path = "fuzz", .fd = fd, .is_zip = is_zip, .is_conda = is_zip && data[2] % 2};
+	struct archive_sink sink = {
+	        .payload = &members, .wanted = members_wanted, .file = members_add};
 	struct error error = {0};
 	int code = archive_file_walk(&source, &sink, &error);
 

@@ -28,8 +28,9 @@ static int each_child(void *payload, struct slice name)
 	if (tree_listing(payload, &listing, NULL) < 0 || !listing)
 		return 0;
 	for (size_t i = 0; i < listing->count; i++) {
-		CLEANUP(cleanup_close)
 		int fd = tree_fetch(payload, name, listing->paths[i], &unpacked, NULL);
+
+		cleanup_close(&fd);
 	}
 	return 0;
 }
