@@ -1343,6 +1343,8 @@ class Loading(TrustTest):
             self.assertEqual(load(place, needed, run_path), (0 if loads else -5, -5), (needed, run_path))
         link(f"{pkg}/libplugin.so", f"-Wl,-rpath,/{'x/' * 2100}")
         self.assertEqual(self.load("host", "plugin")[0], -5)
+        link(f"{pkg}/libplugin.so", f"-Wl,-rpath,{'/none:' * 12000}")
+        self.assertLess(self.load("host", "plugin")[0], 0)
         link(f"{pkg}/libplugin.so", "-Wl,--disable-new-dtags,-rpath,")
         theirs = f"{self.top}/theirs"
         os.makedirs(theirs)

@@ -21,10 +21,11 @@
 #define VERSION_HIDDEN 0x8000 /* in a version index: not the default version of its symbol */
 #define VERSIONS_MAX   ((size_t)1 << 16) /* read in one file: its lists may overlap */
 #define VERSION_FIRST  2                 /* the first index of a named version */
-#define NAME_LENGTH_MAX                                                                            \
-	((size_t)1 << 16) /* bytes of a string; longer ones are ignored: many may share one */
-#define SECTIONS_MAX (1 << 18)
-#define NOTES_MAX    ((size_t)1 << 20) /* bytes read in one file: sections may overlap */
+#define SECTIONS_MAX   (1 << 18)
+#define NOTES_MAX      ((size_t)1 << 20) /* bytes read in one file: sections may overlap */
+/* Bytes, since many may share one name: longer symbols are ignored, longer links are an error. */
+#define SYMBOL_NAME_MAX ((size_t)1 << 12)
+#define LINK_NAME_MAX   ((size_t)1 << 16) /* a RUNPATH may be long */
 
 struct elf_file {
 	Elf *elf;
@@ -146,15 +147,13 @@ static struct slice find_strings(Elf *elf, const struct dynamic *dynamic)
 	return data ? (struct slice){data->d_buf, data->d_size} : (struct slice){0};
 }
 
-/* The string at @offset; null if there is none. */
-static struct slice string_at(struct slice strings, uint64_t offset)
+/* The string at @offset; null if there is none, or one of @limit bytes or more. */
+static struct slice string_at(struct slice strings, uint64_t offset, size_t limit)
 {
 	if (offset >= strings.len)
 		return (struct slice){0};
 	strings = slice_from(strings, offset);
-	return slice_text_at(
-	        slice_first(strings, strings.len < NAME_LENGTH_MAX ? strings.len : NAME_LENGTH_MAX),
-	        0);
+	return slice_text_at(slice_first(strings, strings.len < limit ? strings.len : limit), 0);
 }
 
 /* --- symbols --- */
@@ -221,7 +220,7 @@ static bool read_symbol(const struct elf_file *file, size_t index, struct elf_sy
 	     (visibility != STV_DEFAULT && visibility != STV_PROTECTED)))
 		return false;
 	out->is_old = out->is_defined && is_old_version(file, index);
-	out->name = string_at(file->strings, symbol.st_name);
+	out->name = string_at(file->strings, symbol.st_name, SYMBOL_NAME_MAX);
 	return out->name.len > 0;
 }
 
@@ -391,13 +390,14 @@ struct links {
 	void *payload;
 	struct slice strings;
 	size_t versions; /* read so far */
-	bool ended;
+	bool ended, is_damaged;
 };
 
 static void report(struct links *links, enum elf_link what, uint64_t text, struct slice of)
 {
-	struct slice string = string_at(links->strings, text);
+	struct slice string = string_at(links->strings, text, LINK_NAME_MAX);
 
+	links->is_damaged |= slice_is_null(string);
 	if (!links->ended && string.len > 0)
 		links->ended = !links->each(links->payload, what, string, of);
 }
@@ -431,7 +431,7 @@ static void report_versions_needed(struct links *links, Elf_Data *data, GElf_Wor
 	for (int at = 0;
 	     at >= 0 && !links->ended && count-- > 0 && gelf_getverneed(data, at, &need);
 	     at = step(at, need.vn_next)) {
-		struct slice library = string_at(links->strings, need.vn_file);
+		struct slice library = string_at(links->strings, need.vn_file, LINK_NAME_MAX);
 		int of = step(at, need.vn_aux);
 
 		for (unsigned i = 0; of >= 0 && !links->ended && i < need.vn_cnt &&
@@ -474,5 +474,5 @@ int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, st
 		report_versions_needed(&links, data, header.sh_info);
 	if ((data = find_data(file->elf, SHT_GNU_verdef, &header)))
 		report_versions_defined(&links, data, header.sh_info);
-	return check_system(0, error);
+	return check_system(links.is_damaged ? damaged(error) : 0, error);
 }
