@@ -196,20 +196,25 @@ def pth_lines(top, n):
     return ["list"]
 
 
-def sparse_object(top, sections, size, kind, content):
+def sparse_object(top, sections, size, kind, content, order="<"):
     """An object with section headers alone, and content of which nothing is stored."""
     site = site_of(top)
     distribution(site, "a", ["e = m:f"], "m.so,,\n")
     with open(f"{site}/m.so", "wb") as file:
-        file.write(b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64, 0, 64, 56, 0, 64, sections, 0))
-        file.write(struct.pack("<IIQQQQIIQQ", 0, 0, 0, 0, 0, size, 0, 0, 0, 0))
-        file.write(struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, 64, content, 0, 0, 4, 0) * (sections - 1))
+        file.write(b"\x7fELF\2" + (b"\1" if order == "<" else b"\2") + b"\1" + bytes(9))
+        file.write(struct.pack(order + "HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64, 0, 64, 56, 0, 64, sections, 0))
+        file.write(struct.pack(order + "IIQQQQIIQQ", 0, 0, 0, 0, 0, size, 0, 0, 0, 0))
+        file.write(struct.pack(order + "IIQQQQIIQQ", 0, kind, 0, 0, 64, content, 0, 0, 4, 0) * (sections - 1))
         file.truncate(64 + 64 * max(sections, size) + content)
     return update(top)
 
 
 def sections_of_an_object(top, n):
     return sparse_object(top, 0, n, 0, 0)
+
+
+def sections_of_an_object_of_another_machine(top, n):
+    return sparse_object(top, 0, n, 0, 0, ">")
 
 
 def notes_of_an_object(top, n):
@@ -321,6 +326,7 @@ CASES = [
     (audited, 700, 150),
     (audited_environments, 300, 100),
     (sections_of_an_object, 1000000, 100),
+    (sections_of_an_object_of_another_machine, 1000000, 100),
     (notes_of_an_object, 20, 100),
     (names_of_an_object, 2000, 100),
     (audited_module_listed_again, 5000, 100),

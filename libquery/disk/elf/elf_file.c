@@ -8,6 +8,7 @@
  */
 #include "libquery/disk/elf/elf_file.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -21,11 +22,11 @@
 #define VERSION_HIDDEN 0x8000 /* in a version index: not the default version of its symbol */
 #define VERSIONS_MAX   ((size_t)1 << 16) /* read in one file: its lists may overlap */
 #define VERSION_FIRST  2                 /* the first index of a named version */
-#define SECTIONS_MAX   (1 << 18)
-#define NOTES_MAX      ((size_t)1 << 20) /* bytes read in one file: sections may overlap */
 /* Bytes, since many may share one name: longer symbols are ignored, longer links are an error. */
 #define SYMBOL_NAME_MAX ((size_t)1 << 12)
 #define LINK_NAME_MAX   ((size_t)1 << 16) /* a RUNPATH may be long */
+#define SECTIONS_MAX    (1 << 18)
+#define NOTES_MAX       ((size_t)1 << 20) /* bytes read in one file: sections may overlap */
 
 struct elf_file {
 	Elf *elf;
@@ -147,13 +148,14 @@ static struct slice find_strings(Elf *elf, const struct dynamic *dynamic)
 	return data ? (struct slice){data->d_buf, data->d_size} : (struct slice){0};
 }
 
-/* The string at @offset; null if there is none, or one of @limit bytes or more. */
-static struct slice string_at(struct slice strings, uint64_t offset, size_t limit)
+/* The string at @offset; null if there is none, or a longer one. */
+static struct slice string_at(struct slice strings, uint64_t offset, size_t longest)
 {
 	if (offset >= strings.len)
 		return (struct slice){0};
 	strings = slice_from(strings, offset);
-	return slice_text_at(slice_first(strings, strings.len < limit ? strings.len : limit), 0);
+	return slice_text_at(slice_first(strings, strings.len < longest ? strings.len : longest),
+	                     0);
 }
 
 /* --- symbols --- */
@@ -317,6 +319,14 @@ static int read_header(struct elf_file *file, struct error *error)
 	return 0;
 }
 
+/* A number of a file in its own byte order. */
+static uint64_t number_of(bool is_32, bool is_big, uint32_t of_32, uint64_t of_64)
+{
+	if (is_32)
+		return is_big ? be32toh(of_32) : le32toh(of_32);
+	return is_big ? be64toh(of_64) : le64toh(of_64);
+}
+
 /*
  * Is the number of sections or segments too large? One that does not fit into the header is in the
  * first section header: libelf allocates memory for all, and a sparse file has room for any number.
@@ -332,21 +342,22 @@ static bool has_many_parts(int fd)
 		Elf32_Shdr of_32;
 		Elf64_Shdr of_64;
 	} first = {0};
-	bool is_32, is_in_first;
+	bool is_32, is_big, is_in_first;
 	off_t at;
 
 	if (TEMP_FAILURE_RETRY(pread(fd, &header, sizeof(header), 0)) <= 0 ||
 	    memcmp(header.ident, ELFMAG, SELFMAG) != 0)
 		return false; /* libelf says so */
 	is_32 = header.ident[EI_CLASS] == ELFCLASS32;
+	is_big = header.ident[EI_DATA] == ELFDATA2MSB;
 	if ((is_32 ? header.of_32.e_phnum : header.of_64.e_phnum) == PN_XNUM)
 		return true;
 	is_in_first = (is_32 ? header.of_32.e_shnum : header.of_64.e_shnum) == 0;
-	at = is_32 ? (off_t)header.of_32.e_shoff : (off_t)header.of_64.e_shoff;
+	at = (off_t)number_of(is_32, is_big, header.of_32.e_shoff, header.of_64.e_shoff);
 	if (!is_in_first || at <= 0 ||
 	    TEMP_FAILURE_RETRY(pread(fd, &first, sizeof(first), at)) <= 0)
 		return false;
-	return (is_32 ? first.of_32.sh_size : first.of_64.sh_size) > SECTIONS_MAX;
+	return number_of(is_32, is_big, first.of_32.sh_size, first.of_64.sh_size) > SECTIONS_MAX;
 }
 
 int elf_file_open(int fd, struct elf_file **out, struct error *error)
