@@ -3,7 +3,8 @@
  *
  * An SQLite database in memory that is created from a trusted SQL script; the owner fills
  * its tables and reads its views by name, without SQL. Values may be hostile: they are only bound
- * to parameters. For one thread at a time.
+ * to parameters, and the work of each view is limited in proportion to the rows put before. For one
+ * thread at a time.
  */
 #ifndef DB_WORKSHEET_H
 #define DB_WORKSHEET_H
@@ -95,7 +96,7 @@ bool worksheet_next(struct worksheet_rows *rows);
 struct slice worksheet_text(struct worksheet_rows *rows, int column);
 int64_t worksheet_number(struct worksheet_rows *rows, int column);
 
-/* The first failure since opening, or 0. */
+/* The first failure since opening, or 0; ERROR_LIMIT: a view took too long for the rows put. */
 int worksheet_failure(struct worksheet *worksheet, struct error *error);
 
 /*

@@ -155,7 +155,7 @@ END
 # libraries would be taken from there (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH), and what is built in
 # TMPDIR could be replaced.
 forget_places_of_others() {
-    for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*/.*|\1|p' | grep -vx 'PATH\|PWD'); do
+    for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*|\1|p' | grep -vx 'PATH\|PWD'); do
         for place in $(eval "say \"\${$name-}\"" | grep -o '/[^][ "*:;,=?]*'); do
             is_safe_for 0 "$place/." || unset "$name"
         done
