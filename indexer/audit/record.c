@@ -47,6 +47,7 @@ struct records {
 	struct name_map hashed;         /* path -> number of times it was hashed */
 	struct name_map owned;          /* module -> number of owners */
 	struct name_map listed;         /* module -> number of files in this RECORD */
+	struct name_map startup_owned;  /* path of start-up code -> number of owners */
 	struct arena texts;
 	off_t left;        /* bytes that may be hashed */
 	size_t text_left;  /* bytes that may be read as RECORD */
@@ -67,6 +68,7 @@ static void cleanup_records(struct records *records)
 	name_map_free(&records->hashed);
 	name_map_free(&records->owned);
 	name_map_free(&records->listed);
+	name_map_free(&records->startup_owned);
 	arena_free(&records->texts);
 }
 
@@ -277,7 +279,7 @@ static void read_line(struct records *records, const struct wheel_file *file)
 		              FACTS(fact(module), fact(records->distribution), fact(path),
 		                    fact(has_hash)));
 	if (startup.len > 0 && /* a package's bytecode is compiled at installation */
-	    counts_up_to(records, &records->owned, startup, OWNERS_OF_A_MODULE))
+	    counts_up_to(records, &records->startup_owned, startup, OWNERS_OF_A_MODULE))
 		worksheet_put(records->collect->sheet, "startup_owner",
 		              FACTS(fact(records->site->id), fact(startup),
 		                    fact(records->distribution),
