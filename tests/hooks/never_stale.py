@@ -49,6 +49,7 @@ import support
 REST_SECONDS = 2.2        # files younger than 2 seconds are watched
 HOOK_SECONDS = 0.02       # a hook is killed after a fraction of this
 LEVELS = ("exact", "roots")
+LONGER = 2                # times as many steps at most, if by chance few of a short history change anything
 HISTORY = 6               # steps to print with a discrepancy
 SHARES = {"calm": 0.45, "killed": 0.2, "watched": 0.15, "stopped": 0.2}
 STOPS = 5                 # at most, during one run
@@ -92,7 +93,9 @@ class History:
     def run(self):
         try:
             self.update()
-            for number in range(1, self.steps() + 1):
+            for number in range(1, LONGER * self.steps() + 1):
+                if number > self.steps() and self.counts["changes"] > self.counts["steps"] // 4:
+                    break
                 self.step(number)
         finally:
             for worker in self.workers:
