@@ -100,7 +100,8 @@ struct entrydb {
 	enum entrydb_fresh fresh;
 	char *database;             /* of the options, or NULL */
 	char *sysroot;              /* of the options, or NULL; also for "/" */
-	bool is_impersonal;         /* one was named, even "/": without the user's own policy */
+	bool is_impersonal;         /* without the user's own policy: a sysroot, even "/" */
+	struct readers readers;     /* who can read the policy files that count; or all files do */
 	struct file_sysroot inside; /* while it is locked, with a sysroot */
 	const struct file_sysroot *outer;
 	char *program; /* of the options, or NULL; for rules of one program */

@@ -270,6 +270,20 @@ static int read_layer(struct policy_layer *layer, struct error *error)
 	return layer->why.code ? 0 : code;
 }
 
+void policy_publish(struct entrydb *db, struct readers readers)
+{
+	db->is_impersonal = true;
+	db->readers = readers;
+}
+
+static bool is_private(const struct entrydb *db, const struct policy_layer *layer)
+{
+	const struct readers *readers = &db->readers;
+
+	return readers->mode &&
+	       !safe_is_readable(layer->path, readers->beside, db->sysroot, readers->mode);
+}
+
 int policy_refresh(struct entrydb *db, int64_t age, struct error *error)
 {
 	struct policy *policy = &db->policy;
@@ -282,7 +296,8 @@ int policy_refresh(struct entrydb *db, int64_t age, struct error *error)
 		return 0;
 	code = list_layers(db, error);
 	for (size_t i = 0; code == 0 && i < policy->count; i++)
-		code = read_layer(&policy->layers[i], error);
+		if (!is_private(db, &policy->layers[i]))
+			code = read_layer(&policy->layers[i], error);
 	policy->last_read = code == 0 ? now : 0;
 	return code;
 }

@@ -1,6 +1,6 @@
 /*
- * policy.h - decides whether an entry point may be loaded, and its priority. Private to libquery/
- * and the verbs enable and disable.
+ * policy.h - decides whether an entry point may be loaded, and its priority. Private to libquery/,
+ * the audit and the verbs enable and disable.
  *
  * Without a matching rule everything is allowed. The first layer (policy_file.h) with a matching
  * rule decides. Of several matching rules in it the most specific one counts: by name, then
@@ -40,6 +40,12 @@ struct policy_verdict policy_decide(const struct policy *policy,
 char *policy_reason(const struct policy_verdict *verdict);
 
 #define POLICY_AGE ((int64_t)1000000000) /* nanoseconds; for queries, but not for loads */
+
+/*
+ * Before the first use of a handle whose verdicts are published: neither the user's own rules count
+ * nor those in files that @readers, if any, cannot read.
+ */
+void policy_publish(struct entrydb *db, struct readers readers);
 
 /* Read the policy files of the handle, unless that was done less than @age ago. */
 int policy_refresh(struct entrydb *db, int64_t age, struct error *error);

@@ -22,6 +22,7 @@
 #include "libquery/layout.h"
 #include "libquery/load.h"
 #include "libquery/native/quarantine.h"
+#include "libquery/policy.h"
 
 #define LIST_MAX ((size_t)1 << 20) /* bytes */
 
@@ -82,32 +83,27 @@ void settings_read_lists(struct collect *collect)
 
 /* --- quarantine --- */
 
-/* The reason of a rule or record of the caller's, which the readers of a report may not read. */
-static const char *public_reason(const struct collect *collect, const char *reason,
-                                 const char *instead)
-{
-	return collect->readers.mode ? instead : reason;
-}
-
 static int keep(void *payload, const char *id, const char *object, const char *reason)
 {
 	struct collect *collect = payload;
 
 	(void)object; /* a build is identified by its id; copies may exist elsewhere */
-	worksheet_put(collect->sheet, "quarantine",
-	              FACTS(fact(id), fact(public_reason(collect, reason, "quarantined"))));
+	worksheet_put(collect->sheet, "quarantine", FACTS(fact(id), fact(reason)));
 	return 0;
 }
 
 /*
  * Read the caller's quarantine (libquery/native/quarantine.h). It is keyed by build ID, which takes
- * reading each object: done only if the quarantine is not empty. Missing files are skipped.
+ * reading each object: done only if the quarantine is not empty. Missing files are skipped. The
+ * directory is private, so nothing of it is published.
  */
 void settings_read_quarantine(struct collect *collect)
 {
 	CLEANUP(cleanup_free) char *directory = NULL;
 	struct worksheet_rows *row;
 
+	if (collect->readers.mode)
+		return;
 	collect->no_memory |= layout_user_state(LAYOUT_QUARANTINE, &directory) < 0;
 	if (directory)
 		quarantine_walk(directory, keep, collect, &collect->error);
@@ -136,8 +132,7 @@ static int ask(struct collect *collect, entrydb *db, const char *path, struct wo
 	if (code == 0 && !entrydb_verdict_allowed(verdict))
 		worksheet_put(collect->sheet, "forbidden_entry",
 		              FACTS(fact(worksheet_number(row, 1)),
-		                    fact(public_reason(collect, entrydb_verdict_reason(verdict),
-		                                       "forbidden by policy"))));
+		                    fact(entrydb_verdict_reason(verdict))));
 	entrydb_verdict_free(verdict);
 	return code;
 }
@@ -152,6 +147,8 @@ static void read_policy_of(struct collect *collect, const char *path, int64_t si
 	entrydb_error own = {0};
 	int any = 0, code = entrydb_open(&path, 1, &how, &db, &own);
 
+	if (code == 0 && collect->readers.mode)
+		policy_publish(db, collect->readers);
 	if (code == 0)
 		code = entrydb_has_policy(db, &any, &own);
 	if (code == 0 && any) /* report unreadable rules even for a site without entry points */

@@ -95,17 +95,19 @@ class Pushing(Fleet):
         self.update()
         self.push()
         forbidden = f"SELECT v.message FROM entrydb.finding v {OF_HOST} '{self.role}' AND v.rule = 'forbidden'"
-        self.assertEqual(SERVER.sql(forbidden), [["forbidden by policy"]])
+        self.assertEqual(SERVER.sql(forbidden), [])
         changed = f"SELECT count(*) FROM entrydb.finding v {OF_HOST} '{self.role}' AND v.rule = 'file-changed'"
         self.assertEqual(SERVER.sql(changed), [["0"]])
         for table in ("distribution", "entry_point", "finding", "startup", "event"):
             rows = SERVER.sql(f"SELECT v.* FROM entrydb.{table} v {OF_HOST} '{self.role}'")
             self.assertNotIn("swordfish", repr(rows), table)
         os.chmod(f"{self.site}/hashed.py", 0o644)
+        os.chmod(policy, 0o644)
         add_distribution(self.site, "beta")
         self.update()
-        self.push()
+        self.push(env=self.environment(ENTRYDB_DISABLE="g"))  # of this process alone
         self.assertEqual(SERVER.sql(changed), [["1"]])
+        self.assertEqual(SERVER.sql(forbidden), [[f"{policy}, line 2, which is malformed: [console_scripts] alpha-cmd = swordfish"]])
         add_distribution(self.site, "gamma")
         self.update()
         os.chmod(self.database, 0o600)
