@@ -57,6 +57,15 @@ int worksheet_failure(struct worksheet *worksheet, struct error *error)
 	                 sqlite3_errstr(worksheet->failure));
 }
 
+bool worksheet_gave_up(struct worksheet *worksheet, struct error *error)
+{
+	if (worksheet->failure != SQLITE_INTERRUPT)
+		return false;
+	worksheet_failure(worksheet, error);
+	worksheet->failure = SQLITE_OK;
+	return true;
+}
+
 static void execute(struct worksheet *worksheet, const char *text)
 {
 	if (worksheet->failure == SQLITE_OK)

@@ -100,6 +100,12 @@ int64_t worksheet_number(struct worksheet_rows *rows, int column);
 int worksheet_failure(struct worksheet *worksheet, struct error *error);
 
 /*
+ * Did the last walk end because its view took too long? Then *error says so, and the failure is
+ * forgotten: other views can be walked.
+ */
+bool worksheet_gave_up(struct worksheet *worksheet, struct error *error);
+
+/*
  * Write the worksheet as an SQLite database file to @stream; afterwards it can only be read. The
  * caller checks the stream for write errors.
  */

@@ -114,7 +114,7 @@ static int report(struct audit *audit, struct error *error)
 {
 	const struct options *options = audit->options;
 	bool is_taken = options->sarif && slice_equal(slice_of(options->sarif), SLICE("-"));
-	int code = findings_judge(audit->sheet, error);
+	int code = findings_judge(audit->sheet, &audit->failed, error);
 
 	if (code == 0 && options->baseline)
 		code = findings_compare(audit->sheet, options->baseline, error);

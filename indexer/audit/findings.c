@@ -10,6 +10,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/sha256.h"
+#include "indexer/message.h"
 #include "libquery/layout.h"
 
 #define BASELINE_MAX     ((size_t)64 << 20) /* bytes */
@@ -68,12 +69,18 @@ static void put_place(struct worksheet *sheet, struct worksheet_rows *row)
 	                    fact(slice_first(slice_of(hex), FINGERPRINT_SIZE))));
 }
 
-int findings_judge(struct worksheet *sheet, struct error *error)
+int findings_judge(struct worksheet *sheet, bool *incomplete, struct error *error)
 {
 	struct worksheet_rows *row = worksheet_walk(sheet, "rule", NULL);
+	struct error own = {0};
 
-	while (worksheet_next(row))
+	while (worksheet_next(row)) {
 		ask(sheet, worksheet_text(row, RULE_NAME));
+		if (!worksheet_gave_up(sheet, &own))
+			continue;
+		*incomplete = true;
+		fail(&own);
+	}
 	row = worksheet_walk(sheet, "judged", NULL);
 	while (worksheet_next(row))
 		put_place(sheet, row);

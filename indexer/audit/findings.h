@@ -19,8 +19,8 @@
 enum { RULE_POSITION, RULE_NAME, RULE_LEVEL, RULE_WHAT, RULE_REMEDY };
 enum { SUMMARY_ERRORS, SUMMARY_WARNINGS, SUMMARY_NOTES, SUMMARY_TEXT };
 
-/* Apply the rules. */
-int findings_judge(struct worksheet *sheet, struct error *error);
+/* Apply the rules. *incomplete is set, with a message, if hostile input makes one take too long. */
+int findings_judge(struct worksheet *sheet, bool *incomplete, struct error *error);
 
 /*
  * Mark the findings in the baseline @file as known: lines written by 'entrydb audit --json'. Fails

@@ -42,6 +42,7 @@ struct push {
 	struct name_map known; /* "PATH DIGEST" of the databases on the server */
 	long version;          /* of the server's tables; 0: the role is not enrolled */
 	size_t sent, rows;
+	bool failed; /* something was not sent, and was reported */
 };
 
 static void cleanup_push(struct push *push)
@@ -158,19 +159,18 @@ static int put_findings(void *from, FILE *stream, size_t *rows, struct error *er
 }
 
 /* Audit the site directories of this database. */
-static int judge(const struct push *push, const struct database *database, char **findings,
-                 size_t *rows, struct error *error)
+static int judge(struct push *push, const struct database *database, char **findings, size_t *rows,
+                 struct error *error)
 {
 	const struct databases one = {.items = (struct database *)database, .count = 1};
 	CLEANUP(cleanup_worksheet) struct worksheet *sheet = NULL;
-	bool incomplete = false;
 	int code = worksheet_open(audit_script, &sheet, error);
 
 	if (code == 0)
 		code = collect(sheet, push->options, &one, database_readers(database, EVERYBODY),
-		               &incomplete, error);
+		               &push->failed, error);
 	if (code == 0)
-		code = findings_judge(sheet, error);
+		code = findings_judge(sheet, &push->failed, error);
 	return code < 0 ? code : write_document(findings, rows, put_findings, sheet, error);
 }
 
@@ -262,7 +262,6 @@ int command_push(const struct options *options, struct error *error)
 	CLEANUP(cleanup_push) struct push push = {.options = options};
 	CLEANUP(cleanup_free) char *url = options_take_url((char *)options->arguments[0]);
 	struct options rest = *options;
-	bool failed = false;
 	int code;
 
 	if (url && strncmp(url, "postgresql:", 11) != 0 && strncmp(url, "postgres:", 9) != 0 &&
@@ -287,11 +286,11 @@ int command_push(const struct options *options, struct error *error)
 		return code;
 	for (size_t i = 0; i < push.databases.count && !interrupted(); i++)
 		if (push_database(&push, &push.databases.items[i], error) < 0) {
-			failed = true;
+			push.failed = true;
 			fail(error);
 		}
-	if (!failed) /* otherwise keep the last message */
+	if (!push.failed) /* otherwise keep the last message */
 		note(options, "%zu databases, %zu of them changed: %zu rows sent",
 		     push.databases.count, push.sent, push.rows);
-	return failed || interrupted() ? STATUS_COULD_NOT : STATUS_DONE;
+	return push.failed || interrupted() ? STATUS_COULD_NOT : STATUS_DONE;
 }

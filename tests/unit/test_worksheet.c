@@ -76,6 +76,12 @@ static void test_limit(void **state)
 		assert_int_equal(worksheet_failure(*state, &error), ERROR_LIMIT);
 		assert_non_null(strstr(error_text(&error), views[i]));
 		error_clear(&error);
+		assert_true(worksheet_gave_up(*state, &error));
+		assert_non_null(strstr(error_text(&error), views[i]));
+		error_clear(&error);
+		assert_false(worksheet_gave_up(*state, &error));
+		assert_int_equal(count(worksheet_walk(*state, "sorted", NULL)), 100000);
+		assert_int_equal(worksheet_failure(*state, NULL), 0);
 		teardown(state);
 	}
 	assert_int_equal(setup(state), 0);
