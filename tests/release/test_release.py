@@ -27,6 +27,8 @@ SECONDS_ALLOWED = 3600  # of a machine that is busy; the long form allows four h
 NO_INDEX = "pip cannot get"
 # Of whom, beside us, something is in the wheels.
 CARRIED = {"bzip2", "elfutils", "libarchive", "libzstd", "lz4", "sqlite3", "tomlplusplus", "xz-utils", "zlib"}
+NOT_TOLD = {"ENTRYDB_HOMEPAGE": "", "ENTRYDB_MAINTAINER": "", "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_CONFIG_SYSTEM": "/dev/null"}
 OLDEST = (2, 28)  # the GNU C library of RHEL 8; Debian 11 and Ubuntu 20.04 have 2.31
 
 
@@ -151,6 +153,11 @@ class Sources(ReleaseTest):
         git(other, "commit", "--quiet", "--all", "--message=more")
         self.assertNotEqual(sums(self.first), sums(release(type(self), other, "--sources")))
 
+    def test_for_own_use(self):
+        """In a clone without a remote, by a user whom git does not know."""
+        with open(f"{release(type(self), self.place, '--sources', **NOT_TOLD)}/entrydb.spec", encoding="utf-8") as stream:
+            self.assertIn("https://entrydb.invalid/entrydb/entrydb\n", stream.read())
+
     @unittest.skipUnless(shutil.which("dpkg-source"), "no dpkg-source: no source package of Debian")
     def test_the_copyright_format_is_not_known(self):
         """What is not the project's to say comes from the machine; where it cannot, that is said."""
@@ -166,6 +173,12 @@ class Sources(ReleaseTest):
 
 
 class Tags(ReleaseTest):
+    def test_needs_a_homepage(self):
+        git(self.place, "tag", f"v{self.version}")
+        said = release(type(self), self.place, "--sources", check=False, **NOT_TOLD)
+        git(self.place, "tag", "--delete", f"v{self.version}")
+        self.assertIn("set ENTRYDB_HOMEPAGE: HEAD is a release", said)
+
     def test_of_another_version(self):
         git(self.place, "tag", "v99.0")
         said = release(type(self), self.place, "--sources", check=False)
