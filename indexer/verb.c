@@ -9,6 +9,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
+#include "libquery/policy.h"
 
 /* --- queries --- */
 
@@ -93,13 +94,7 @@ int find_target(entrydb *db, const entrydb_entry_point *entry_point, entrydb_tar
 int find_verdict(entrydb *db, const entrydb_entry_point *entry_point, entrydb_verdict **verdict,
                  struct error *error)
 {
-	const entrydb_entry_point *e = entry_point;
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code = entrydb_check_policy(
-	        db, entrydb_entry_point_group(e), entrydb_entry_point_name(e),
-	        entrydb_entry_point_distribution(e), entrydb_entry_point_path(e), verdict, &own);
-
-	return take_error(code, &own, error);
+	return policy_check(db, entry_point, POLICY_AGE, verdict, error);
 }
 
 int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error)

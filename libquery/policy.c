@@ -20,6 +20,8 @@
 #include "libquery/layout.h"
 #include "libquery/names.h"
 
+#define QUOTED_MAX 256 /* bytes of a rule's value in messages: one rule may forbid thousands */
+
 /* --- the decision --- */
 
 /*
@@ -126,10 +128,11 @@ char *policy_reason(const struct policy_verdict *verdict)
 	if (!rule)
 		return text_format("%s names %.*s", verdict->origin, (int)verdict->word.len,
 		                   verdict->word.ptr);
-	return text_format("%s, line %zu%s: [%.*s] %.*s = %.*s", verdict->origin, rule->number,
+	return text_format("%s, line %zu%s: [%.*s] %.*s = %.*s%s", verdict->origin, rule->number,
 	                   rule->action == POLICY_UNCLEAR ? ", which is malformed" : "",
 	                   (int)rule->group.len, rule->group.ptr, (int)rule->name.len,
-	                   rule->name.ptr, (int)rule->value.len, rule->value.ptr);
+	                   rule->name.ptr, (int)utf8_cut(rule->value, QUOTED_MAX), rule->value.ptr,
+	                   rule->value.len > QUOTED_MAX ? "..." : "");
 }
 
 /* --- the layers --- */
@@ -338,11 +341,14 @@ static int decide(const struct entrydb *db, const struct entrydb_entry_point *en
 	                    : 0;
 }
 
-/* Decide by the current rules; *reason: the deciding one, malloc'd, or NULL. With the lock. */
-static int decide_now(struct entrydb *db, const struct entrydb_entry_point *entry_point,
-                      struct policy_verdict *verdict, char **reason, struct error *error)
+/*
+ * Decide by rules read less than @age ago; *reason: the deciding one, malloc'd, or NULL. With the
+ * lock.
+ */
+static int decide_by(struct entrydb *db, const struct entrydb_entry_point *entry_point, int64_t age,
+                     struct policy_verdict *verdict, char **reason, struct error *error)
 {
-	int code = policy_refresh(db, 0, error);
+	int code = policy_refresh(db, age, error);
 
 	if (code == 0)
 		code = decide(db, entry_point, verdict, error);
@@ -360,7 +366,7 @@ int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_po
 	int code;
 
 	handle_lock(db);
-	code = decide_now(db, entry_point, &verdict, &reason, error);
+	code = decide_by(db, entry_point, 0, &verdict, &reason, error);
 	is_nameless = db->omit & ENTRYDB_OMIT_METADATA && !policy_is_empty(&db->policy) &&
 	              slice_is_null(entry_point->text[ENTRYDB_FIELD_DISTRIBUTION]);
 	handle_unlock(db);
@@ -397,6 +403,22 @@ void entrydb_verdict_free(entrydb_verdict *verdict)
 	free(verdict);
 }
 
+int policy_check(struct entrydb *db, const struct entrydb_entry_point *entry_point, int64_t age,
+                 struct entrydb_verdict **out, struct error *error)
+{
+	CLEANUP(cleanup_free) entrydb_verdict *verdict = calloc(1, sizeof(*verdict));
+	int code;
+
+	if (!verdict)
+		return error_nomem(error);
+	handle_lock(db);
+	code = decide_by(db, entry_point, age, &verdict->decision, &verdict->reason, error);
+	handle_unlock(db);
+	if (code == 0)
+		*out = take(verdict);
+	return code;
+}
+
 int entrydb_check_policy(entrydb *db, const char *group, const char *name, const char *distribution,
                          const char *path, entrydb_verdict **out, entrydb_error *error)
 {
@@ -405,17 +427,8 @@ int entrydb_check_policy(entrydb *db, const char *group, const char *name, const
 	                 [ENTRYDB_FIELD_NAME] = slice_of(name),
 	                 [ENTRYDB_FIELD_DISTRIBUTION] = slice_of(distribution),
 	                 [ENTRYDB_FIELD_PATH] = slice_of(path)}};
-	CLEANUP(cleanup_free) entrydb_verdict *verdict = calloc(1, sizeof(*verdict));
-	int code;
 
-	if (!verdict)
-		return error_nomem(error_inside(error));
-	handle_lock(db);
-	code = decide_now(db, &subject, &verdict->decision, &verdict->reason, error_inside(error));
-	handle_unlock(db);
-	if (code == 0)
-		*out = take(verdict);
-	return code;
+	return policy_check(db, &subject, 0, out, error_inside(error));
 }
 
 int entrydb_has_policy(entrydb *db, int *out, entrydb_error *error)

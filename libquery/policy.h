@@ -58,6 +58,13 @@ int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_po
                   struct error *error);
 
 /*
+ * entrydb_check_policy() by rules read less than @age ago, for many entry points: each file is not
+ * read for each of them.
+ */
+int policy_check(struct entrydb *db, const struct entrydb_entry_point *entry_point, int64_t age,
+                 struct entrydb_verdict **out, struct error *error);
+
+/*
  * Drop disabled entry points from the set and set the priority of the others, by the rules last
  * read. Entry points whose rules are unknown are reported as problems of the set, and dropped
  * unless @keep_unknown.

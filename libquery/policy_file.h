@@ -45,6 +45,7 @@
 #include "db/base/slice.h"
 
 #define POLICY_TEXT_MAX         ((size_t)64 << 10) /* bytes of a policy file */
+#define POLICY_RULES_MAX        2048               /* rules of it: each entry point asks all */
 #define POLICY_DISABLE_VARIABLE "ENTRYDB_DISABLE"
 
 enum policy_action {
@@ -74,7 +75,7 @@ struct policy_rules {
 
 /*
  * Parse @text, which must outlive the rules. ERROR_FORMAT: not strict UTF-8; ERROR_LIMIT: larger
- * than POLICY_TEXT_MAX; ERROR_NOMEM.
+ * than POLICY_TEXT_MAX, or more than POLICY_RULES_MAX rules; ERROR_NOMEM.
  */
 int policy_rules_read(struct slice text, struct policy_rules *rules, struct error *error);
 void policy_rules_free(struct policy_rules *rules);

@@ -122,12 +122,15 @@ void settings_read_quarantine(struct collect *collect)
 /* --- policy --- */
 
 /* @row: of may_be_forbidden. */
-static int ask(struct collect *collect, entrydb *db, const char *path, struct worksheet_rows *row,
-               entrydb_error *error)
+static int ask(struct collect *collect, entrydb *db, const char *path, struct worksheet_rows *row)
 {
+	const struct entrydb_entry_point subject = {
+	        .text = {[ENTRYDB_FIELD_GROUP] = worksheet_text(row, 2),
+	                 [ENTRYDB_FIELD_NAME] = worksheet_text(row, 3),
+	                 [ENTRYDB_FIELD_DISTRIBUTION] = worksheet_text(row, 4),
+	                 [ENTRYDB_FIELD_PATH] = slice_of(path)}};
 	entrydb_verdict *verdict = NULL;
-	int code = entrydb_check_policy(db, worksheet_text(row, 2).ptr, worksheet_text(row, 3).ptr,
-	                                worksheet_text(row, 4).ptr, path, &verdict, error);
+	int code = policy_check(db, &subject, POLICY_AGE, &verdict, &collect->error);
 
 	if (code == 0 && !entrydb_verdict_allowed(verdict))
 		worksheet_put(collect->sheet, "forbidden_entry",
@@ -156,11 +159,11 @@ static void read_policy_of(struct collect *collect, const char *path, int64_t si
 	entrydb_verdict_free(verdict);
 	if (code == 0 && any)
 		row = worksheet_walk(collect->sheet, "may_be_forbidden", FACTS(fact(site)));
-	while (code == 0 && worksheet_next(row))
-		code = ask(collect, db, path, row, &own);
-	entrydb_close(db);
 	if (code < 0)
 		take_error(code, &own, &collect->error);
+	while (code == 0 && worksheet_next(row))
+		code = ask(collect, db, path, row);
+	entrydb_close(db);
 }
 
 void settings_read_policy(struct collect *collect)

@@ -315,6 +315,15 @@ def audited_bytecode(top, n):
     return audit(top)
 
 
+def audited_policy(top, n):
+    """Entry points that many rules ask, and one forbids at length."""
+    distribution(site_of(top), "a", [f"e{i} = m:f" for i in range(n)])
+    os.makedirs(f"{top}/venv/etc/entrydb")
+    write(f"{top}/venv/etc/entrydb/policy.conf",
+          "[g]\n" + "a=b\n" * 2000 + "* = disable # " + "a" * 20000 + "\n")
+    return audit(top)
+
+
 # function, n, peak memory in megabytes allowed for 2n
 CASES = [
     (modules_missing_from_record, 10000, 100),
@@ -336,6 +345,7 @@ CASES = [
     (audited_deep_modules, 200, 200),
     (audited_eggs, 700, 100),
     (audited_bytecode, 10000, 100),
+    (audited_policy, 5000, 100),
     (entry_points, 50000, 250),
     (wheel_catalogued, 10000, 250),
     (zip_on_the_path, 5000, 250),

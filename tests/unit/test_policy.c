@@ -96,6 +96,9 @@ static void free_layers(struct layers *layers)
 	policy_rules_free(&layers->items[1].rules);
 }
 
+#define TEN   "0123456789"
+#define FIFTY TEN TEN TEN TEN TEN
+
 /* The entry point n in group g of distribution a_b, looked up by the program prog. */
 static const struct policy_subject subject = {
         {"g", 1}, {"n", 1}, {"a_b", 3}, {"prog", 4}, {"/mine", 5}};
@@ -137,6 +140,13 @@ static void test_files(void **state)
 	        {"[g]\njunk\n", "", false, "near, line 2, which is malformed: [g] * = (no '=')"},
 	        {"[h]\njunk\n", "", true, NULL},
 	        {"n = disable\n", "", true, NULL}, /* before the first group */
+	        {"[g]\n* = disable program=prog\n[*]\n* = enable distribution=a_b", "", true,
+	         "near, line 4: [*] * = enable distribution=a_b"},
+	        {"[*]\n* = enable program=prog\n[g]\n* = disable", "", true,
+	         "near, line 2: [*] * = enable program=prog"},
+	        {"[g]\n* = disable #" FIFTY FIFTY FIFTY FIFTY FIFTY, "", false,
+	         "near, line 2: [g] * = disable #" FIFTY FIFTY FIFTY FIFTY TEN TEN TEN TEN
+	         "0123456..."},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -302,6 +312,18 @@ static void test_invalid_texts(void **state)
 	assert_int_equal(policy_rules_read((struct slice){large, POLICY_TEXT_MAX}, &rules, NULL),
 	                 0);
 	assert_int_equal(rules.count, 0);
+	memcpy(large, "[g]", 3);
+	for (size_t i = 0; i <= POLICY_RULES_MAX; i++)
+		large[4 + 2 * i] = 'a';
+	assert_int_equal(
+	        policy_rules_read((struct slice){large, 4 + 2 * POLICY_RULES_MAX}, &rules, NULL),
+	        0);
+	assert_int_equal(rules.count, POLICY_RULES_MAX);
+	policy_rules_free(&rules);
+	assert_int_equal(
+	        policy_rules_read((struct slice){large, 5 + 2 * POLICY_RULES_MAX}, &rules, NULL),
+	        ERROR_LIMIT);
+	policy_rules_free(&rules);
 	free(large);
 }
 
