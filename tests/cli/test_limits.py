@@ -102,7 +102,19 @@ class TooMuch(CommandTest):
 
     def test_a_long_group_with_many_entry_points(self):
         add_distribution(self.site, "odd", text="[" + "g" * MEGABYTE + "]\n" + "a=b\n" * 1000)
-        self.refuse("more than 67108864 bytes of groups, names and values")
+        self.refuse("too many entry points for a group or distribution of so long a name")
+
+    def test_a_long_name_of_a_distribution_with_many_entry_points(self):
+        info = add_distribution(self.site, "odd", text="[g]\n" + "a=b\n" * 10000)
+        write(f"{info}/METADATA", metadata("odd" + "d" * 100000, "1"))
+        self.refuse("too many entry points for a group or distribution of so long a name")
+
+    def test_long_groups_of_many_distributions(self):
+        """What repeats a group is limited in proportion to the file, for each of them."""
+        for i in range(100):
+            add_distribution(self.site, f"odd{i}", text="[" + "g" * 50000 + "]\n" + "a=b\n" * 1000)
+        reply = self.list("g", preexec_fn=bounded)
+        self.assertIn("too many entry points for a group", reply.err)
 
     def test_many_links_to_one_file(self):
         """Each is below the limit, their sum is not."""

@@ -204,12 +204,25 @@ static int keep_count(struct tree *tree, size_t bytes, struct error *error)
 	return 0;
 }
 
-/* A group is written once in the file, but with each of its entry points in the database. */
+/*
+ * A group is written once in the file, but with each of its entry points in the database; the name
+ * and version of the distribution once, but with each entry point in lists and reports. So a file
+ * could take the square of its size.
+ */
+static int check_repeated(struct slice text, size_t repeated, struct error *error)
+{
+	return repeated <= text.len * POINTS_REPEATED_MAX + POINTS_REPEATED_MIN
+	               ? 0
+	               : error_set(error, ERROR_LIMIT,
+	                           "entry_points.txt: too many entry points for a group or "
+	                           "distribution of so long a name");
+}
+
 static int parse_entry_points(struct tree *tree, struct arena *arena, struct slice text,
                               struct distribution_record *distribution, struct error *error)
 {
 	CLEANUP(cleanup_free) struct entry_point_record *rows = NULL;
-	size_t count = 0, room = 0, bytes = 0;
+	size_t count = 0, room = 0, repeated = 0;
 	struct entry_points_txt txt;
 	struct entry_points_line line;
 	bool failed = false;
@@ -219,21 +232,19 @@ static int parse_entry_points(struct tree *tree, struct arena *arena, struct sli
 		return error_set(error, ERROR_FORMAT, "entry_points.txt is not valid UTF-8");
 	entry_points_txt_begin(&txt, text);
 	while ((code = entry_points_txt_next(&txt, &line, error)) > 0) {
-		bytes += line.group.len + line.name.len + line.value.len;
+		repeated += line.group.len + distribution->name.len + distribution->version.len;
 		if (count == POINTS_MAX)
 			return error_set(error, ERROR_LIMIT, "more than %zu entry points",
 			                 POINTS_MAX);
-		if (bytes > POINTS_BYTES_MAX)
-			return error_set(error, ERROR_LIMIT,
-			                 "more than %zu bytes of groups, names and values",
-			                 POINTS_BYTES_MAX);
+		if (check_repeated(text, repeated, error) < 0)
+			return ERROR_LIMIT;
 		if (!array_grow(&rows, count, sizeof(*rows), &room))
 			return error_nomem(error);
 		rows[count++] = entry_point_of(&line, arena, &failed);
 	}
 	if (code < 0 || count == 0)
 		return code;
-	if (keep_count(tree, count * sizeof(*rows), error) < 0)
+	if (keep_count(tree, count * sizeof(*rows) + repeated, error) < 0)
 		return ERROR_LIMIT;
 	distribution->entry_points = arena_alloc(arena, count * sizeof(*rows));
 	if (failed || !distribution->entry_points)

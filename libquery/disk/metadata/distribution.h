@@ -13,7 +13,8 @@
 #define ENTRY_POINTS_TXT_MAX ((size_t)16 << 20) /* bytes */
 #define METADATA_MAX         ((size_t)16 << 20) /* bytes */
 #define POINTS_MAX           ((size_t)1 << 18)  /* entry points of one distribution */
-#define POINTS_BYTES_MAX     ((size_t)64 << 20) /* bytes of these, each with its group */
+#define POINTS_REPEATED_MAX  16 /* bytes of what their entry points repeat, for each of the file */
+#define POINTS_REPEATED_MIN  ((size_t)16 << 10) /* the same for any size */
 
 /* What to read besides the normalized name and the entry points. */
 enum distribution_part {
