@@ -15,10 +15,12 @@
 #define TEXT_SIZE      256 /* bytes of a statement */
 #define MARKS          "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
 
-#define FACT_SIZE      32      /* bytes of a row in addition to its texts */
-#define STEPS_PER_BYTE 16      /* SQLite's instructions that a statement may take */
-#define STEPS_MIN      2000000 /* the same for any size */
-#define STEPS_BETWEEN  10000   /* instructions between two calls of spend() */
+#define FACT_SIZE       32      /* bytes of a row in addition to its texts */
+#define STEPS_PER_BYTE  16      /* SQLite's instructions that a statement may take */
+#define STEPS_MIN       2000000 /* the same for any size */
+#define MEMORY_PER_BYTE 8       /* bytes that a worksheet may take, with what its statements sort */
+#define MEMORY_MIN      ((uint64_t)512 << 20) /* the same for any size */
+#define STEPS_BETWEEN   10000                 /* instructions between two calls of spend() */
 
 struct worksheet_rows {
 	struct worksheet *worksheet;
@@ -41,25 +43,41 @@ static void fail(struct worksheet *worksheet, int code)
 		worksheet->failure = code;
 }
 
+static uint64_t memory_allowed(const struct worksheet *worksheet)
+{
+	return worksheet->size * MEMORY_PER_BYTE + MEMORY_MIN;
+}
+
+/* A limit refuses also the growth of a value to twice its size, so all may be less. */
+static bool is_beyond_limits(const struct worksheet *worksheet)
+{
+	return worksheet->failure == SQLITE_INTERRUPT ||
+	       (worksheet->failure == SQLITE_NOMEM &&
+	        (uint64_t)sqlite3_memory_highwater(0) > memory_allowed(worksheet) / 4);
+}
+
 int worksheet_failure(struct worksheet *worksheet, struct error *error)
 {
+	const struct worksheet_rows *running = worksheet->running;
+
 	if (worksheet->failure == SQLITE_OK)
 		return 0;
+	if (is_beyond_limits(worksheet))
+		return error_set(error, ERROR_LIMIT,
+		                 "cannot evaluate the rules: %s takes too %s for %llu bytes of "
+		                 "input",
+		                 running ? sqlite3_sql(running->statement) : "a row",
+		                 worksheet->failure == SQLITE_NOMEM ? "much memory" : "long",
+		                 (unsigned long long)worksheet->size);
 	if (worksheet->failure == SQLITE_NOMEM)
 		return error_nomem(error);
-	if (worksheet->failure == SQLITE_INTERRUPT)
-		return error_set(error, ERROR_LIMIT,
-		                 "cannot evaluate the rules: %s takes too long for %llu bytes of "
-		                 "input",
-		                 sqlite3_sql(worksheet->running->statement),
-		                 (unsigned long long)worksheet->size);
 	return error_set(error, ERROR_IO, "cannot evaluate the rules: %s",
 	                 sqlite3_errstr(worksheet->failure));
 }
 
 bool worksheet_gave_up(struct worksheet *worksheet, struct error *error)
 {
-	if (worksheet->failure != SQLITE_INTERRUPT)
+	if (!is_beyond_limits(worksheet))
 		return false;
 	worksheet_failure(worksheet, error);
 	worksheet->failure = SQLITE_OK;
@@ -93,7 +111,7 @@ int worksheet_open(const char *script, struct worksheet **out, struct error *err
 	     sqlite3_open_v2(":memory:", &worksheet->db,
 	                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 	                     NULL));
-	execute(worksheet, "PRAGMA temp_store = MEMORY; BEGIN");
+	execute(worksheet, "PRAGMA temp_store = MEMORY");
 	execute(worksheet, script);
 	if (worksheet->failure != SQLITE_OK)
 		return worksheet_failure(worksheet, error);
@@ -109,6 +127,7 @@ void worksheet_close(struct worksheet *worksheet)
 	for (size_t i = 0; i < worksheet->count; i++)
 		sqlite3_finalize(worksheet->statements[i].statement);
 	sqlite3_close(worksheet->db);
+	sqlite3_hard_heap_limit64(0);
 	free(worksheet);
 }
 
@@ -156,6 +175,8 @@ static struct worksheet_rows *begin(struct worksheet *worksheet, const char *tex
 	if (rows) {
 		sqlite3_reset(rows->statement);
 		rows->allowed = worksheet->size * STEPS_PER_BYTE + STEPS_MIN;
+		/* Of the process; only a program that audits has a worksheet. */
+		sqlite3_hard_heap_limit64((sqlite3_int64)memory_allowed(worksheet));
 	}
 	for (int i = 0; rows && values && values[i].kind != FACT_END; i++)
 		fail(worksheet, bind(rows->statement, i + 1, &values[i]));
@@ -220,7 +241,6 @@ int worksheet_write(struct worksheet *worksheet, FILE *stream, struct error *err
 	sqlite3_int64 size = 0;
 	unsigned char *bytes;
 
-	execute(worksheet, "COMMIT");
 	bytes = worksheet->failure == SQLITE_OK ? sqlite3_serialize(worksheet->db, "main", &size, 0)
 	                                        : NULL;
 	if (!bytes)

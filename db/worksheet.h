@@ -96,12 +96,12 @@ bool worksheet_next(struct worksheet_rows *rows);
 struct slice worksheet_text(struct worksheet_rows *rows, int column);
 int64_t worksheet_number(struct worksheet_rows *rows, int column);
 
-/* The first failure since opening, or 0; ERROR_LIMIT: a view took too long for the rows put. */
+/* The first failure since opening, or 0; ERROR_LIMIT: a view took too much for the rows put. */
 int worksheet_failure(struct worksheet *worksheet, struct error *error);
 
 /*
- * Did the last walk end because its view took too long? Then *error says so, and the failure is
- * forgotten: other views can be walked.
+ * Did the last walk end because its view took too long, or too much memory? Then *error says so,
+ * and the failure is forgotten: other views can be walked.
  */
 bool worksheet_gave_up(struct worksheet *worksheet, struct error *error);
 

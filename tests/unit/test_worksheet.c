@@ -9,6 +9,8 @@
 	"CREATE TABLE word (text TEXT, number INTEGER);"                                           \
 	"CREATE VIEW sorted AS SELECT * FROM word ORDER BY number DESC;"                           \
 	"CREATE VIEW chosen AS SELECT number AS key, text FROM word;"                              \
+	"CREATE VIEW large AS SELECT hex(zeroblob(100000)) || a.number AS text FROM word a, word " \
+	"b ORDER BY text;"                                                                         \
 	"CREATE VIEW pairs AS SELECT a.text FROM word a, word b;"                                  \
 	"CREATE VIEW no_pairs AS SELECT a.text FROM word a, word b WHERE a.text <> b.text"
 
@@ -94,4 +96,20 @@ static void test_limit(void **state)
 	teardown(state);
 }
 
-RUN_TESTS(TEST(test_rows), cmocka_unit_test(test_limit))
+/* What a query sorts may be far larger than the rows. */
+static void test_memory(void **state)
+{
+	struct error error = {0};
+
+	fill(*state, 100);
+	assert_int_equal(count(worksheet_walk(*state, "large", NULL)), 0);
+	assert_int_equal(worksheet_failure(*state, &error), ERROR_LIMIT);
+	assert_non_null(strstr(error_text(&error), "too much memory"));
+	error_clear(&error);
+	assert_true(worksheet_gave_up(*state, &error));
+	error_clear(&error);
+	assert_int_equal(count(worksheet_walk(*state, "sorted", NULL)), 100);
+	assert_int_equal(worksheet_failure(*state, NULL), 0);
+}
+
+RUN_TESTS(TEST(test_rows), TEST(test_memory), cmocka_unit_test(test_limit))
