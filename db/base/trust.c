@@ -30,7 +30,9 @@
 #define ACL_SOME     0x0e /* of an entry's tag: a user, the owning group, a group */
 #define NFS4_ACL     "system.nfs4_acl"
 #define NFS4_MODE    "OWNER@ GROUP@ EVERYONE@" /* the names of entries that the mode shows */
-#define NFS4_READ    0x21                      /* the data; execute or search */
+#define NFS4_LIST    0x01                      /* or read the data */
+#define NFS4_SEARCH  0x20                      /* or execute */
+#define NFS4_READ    (NFS4_LIST | NFS4_SEARCH)
 /* Write, append, delete in the directory, delete; change the list, the owner. */
 #define NFS4_WRITE 0xd0046
 enum nfs4_type { NFS4_ALLOW, NFS4_DENY };
@@ -205,6 +207,23 @@ mode_t trust_everybody(int fd, const struct stat *status)
 	if (all && has_nfs4_entry(fd, status, NFS4_DENY, NFS4_READ))
 		all = 0;
 	return (mode & ~(mode_t)077) | all << 3 | all;
+}
+
+bool trust_hides_names(int fd, const struct stat *status)
+{
+	uint16_t list[LIST_MAX / sizeof(uint16_t)];
+	const mode_t mode = status->st_mode, mask = mode >> 3;
+	ssize_t size = read_list(fd, ACL, list, sizeof(list));
+	bool hides = (mode & (S_IXGRP | S_IXOTH)) << 2 & ~mode;
+
+	hides |= size < 0 && !has_no_list();
+	for (ssize_t i = 2; i + 1 < size / 2; i += 4) {
+		mode_t may = le16toh(list[i + 1]);
+
+		hides |= le16toh(list[i]) & ACL_SOME && may & mask & S_IXOTH && !(may & S_IROTH);
+	}
+	return hides || has_nfs4_entry(fd, status, NFS4_DENY, NFS4_LIST) ||
+	       has_nfs4_entry(fd, status, NFS4_ALLOW, NFS4_SEARCH);
 }
 
 bool trust_is_writable(int fd, const struct stat *status)

@@ -66,6 +66,12 @@ bool trust_is_writable(int fd, const struct stat *status);
  */
 mode_t trust_everybody(int fd, const struct stat *status);
 
+/*
+ * Can some users search the directory, but not list it, by its mode or a list? An NFSv4 list that
+ * lets others search it is taken for one. @fd: as above.
+ */
+bool trust_hides_names(int fd, const struct stat *status);
+
 /* Check the owner, then the permissions. */
 enum trust trust_of(int fd, const struct stat *status, uid_t other);
 

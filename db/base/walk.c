@@ -101,24 +101,16 @@ static bool is_above_both(const struct walk *walk)
 	       strchr("/", walk->beside[len]);
 }
 
-/* Can some users search the directory, but not list it? */
-static bool hides_names(mode_t mode)
-{
-	return (mode & (S_IXGRP | S_IXOTH)) << 2 & ~mode;
-}
-
 static void note_search(struct walk *walk, bool closed)
 {
-	const mode_t mode = walk->status.st_mode;
-
 	if (is_above_both(walk)) {
-		walk->listing = hides_names(mode) ? 0 : 0444;
+		walk->listing = trust_hides_names(walk->fd, &walk->status) ? 0 : 0444;
 		return;
 	}
 	walk->names &= walk->listing;
 	if (closed) {
 		walk->search = 0;
-	} else if (S_ISDIR(mode)) {
+	} else if (S_ISDIR(walk->status.st_mode)) {
 		mode_t all = trust_everybody(walk->fd, &walk->status);
 
 		walk->search &= (all & 0111) << 2;

@@ -618,6 +618,14 @@ class Publishing(TrustTest):
                 self.run_program("--db", database, "update", f"{home}/swordfish/site", status=DONE)
                 self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o644 if mode == 0o755 else 0o600, (oct(mode), database))
                 os.unlink(database)
+        for may, expected in ((1, 0o600), (5, 0o644)):  # a list lets one enter it, and perhaps list it
+            try:
+                os.setxattr(home, "system.posix_acl_access", acl(self.other.uid, may, 5))
+            except OSError as error:
+                self.skipTest(f"no access control lists here: {error}")
+            self.run_program("--db", f"{home}/{own}", "update", f"{home}/swordfish/site", status=DONE)
+            self.assertEqual(stat.S_IMODE(os.stat(f"{home}/{own}").st_mode), expected, may)
+            os.unlink(f"{home}/{own}")
 
     def test_what_exists_in_private_directories(self):
         """A database does not tell, with or without files there."""
