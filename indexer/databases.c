@@ -261,17 +261,50 @@ int databases_narrow(const char *path, const char *beside, const char *sysroot, 
 	return error_move_failure(error, &own);
 }
 
+struct narrowing {
+	const struct options *options;
+	const struct database *database;
+	mode_t *mode;
+	struct error *error;
+};
+
+/* A root_each for the roots that no argument names. It ends when nobody else can read the file. */
+static int narrow_by_known(void *payload, const struct root_record *root)
+{
+	const struct narrowing *all = payload;
+	const struct database *database = all->database;
+	CLEANUP(cleanup_free) char *root_path = strndup(root->path.ptr, root->path.len);
+	CLEANUP(cleanup_free) char *path = NULL;
+	int code;
+
+	if (!(*all->mode & 0044))
+		return 1;
+	if (layout_is_url(root->path) ||
+	    name_map_get(&database->by_root_path, root->path) != NAME_MAP_NONE)
+		return 0;
+	if (!root_path)
+		return error_nomem(all->error);
+	code = known_root_path(all->options, database->file, root_path, &path, all->error);
+	return code < 0 || !path ? code
+	                         : databases_narrow(path, database->real, database->sysroot,
+	                                            all->mode, all->error);
+}
+
 /* The published file may still contain private data: rows, events, and free pages. */
-int database_mode(const struct database *database, mode_t *mode, struct error *error)
+int database_mode(const struct options *options, const struct database *database,
+                  struct reader *reader, mode_t *mode, struct error *error)
 {
 	const char *beside = database->real, *sysroot = database->sysroot;
+	struct narrowing all = {options, database, mode, error};
 	int code;
 
 	*mode = 0644;
 	code = databases_narrow(database->file, beside, sysroot, mode, error);
 	for (size_t i = 0; code == 0 && i < database->root_count; i++)
 		code = databases_narrow(database->roots[i].path, beside, sysroot, mode, error);
-	return code;
+	if (code == 0 && reader)
+		code = reader_roots(reader, narrow_by_known, &all, error);
+	return code < 0 ? code : 0;
 }
 
 /* --- the roots in a database --- */

@@ -8,6 +8,7 @@
 
 #include "db/base/file.h"
 #include "db/base/name_map.h"
+#include "db/reader.h"
 #include "db/record.h"
 #include "indexer/command.h"
 #include "libquery/sites.h"
@@ -75,10 +76,11 @@ int database_check_owner(const struct database *database, const char *command, s
 int database_check_root(const char *path, const char *sysroot, struct error *error);
 
 /*
- * The permissions for publishing @database: readable by everyone who can read all its roots, and
- * could read the published file before. 0 or a failure.
+ * The permissions for publishing @database: readable by everyone who can read all its roots, also
+ * those in @reader (NULL: none), and could read the published file before. 0 or a failure.
  */
-int database_mode(const struct database *database, mode_t *mode, struct error *error);
+int database_mode(const struct options *options, const struct database *database,
+                  struct reader *reader, mode_t *mode, struct error *error);
 
 /* The users who can read what is published with @mode. */
 static inline struct readers database_readers(const struct database *database, mode_t mode)

@@ -56,12 +56,13 @@ int edit_database(const struct options *options, const struct database *database
 	if (why_rebuilt)
 		message("%s; set aside as %s.damaged and rebuilt", why_rebuilt, database->file);
 	edit.writer = writer;
-	code = database_mode(database, &edit.mode, error);
+	code = database_mode(options, database, writer_reader(writer), &edit.mode, error);
 	if (code == 0)
 		code = work(&edit, payload, error);
 	if (code < 0 && interrupted())
 		return error_set(error, ERROR_IO, "interrupted; nothing was changed");
-	if (code < 0 || (code == EDIT_NOTHING && !why_rebuilt))
+	if (code < 0 ||
+	    (code == EDIT_NOTHING && !why_rebuilt && !writer_must_narrow(writer, edit.mode)))
 		return code;
 	return writer_commit(writer, edit.mode, error);
 }

@@ -3,6 +3,8 @@
  */
 #include "indexer/update/needed.h"
 
+#include <unistd.h>
+
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/reader.h"
@@ -109,6 +111,14 @@ static bool has_gone_roots(const struct options *options, const struct question 
 	return gone;
 }
 
+/* Has a directory or archive been closed to readers of the file? */
+static bool must_narrow(const struct question *question, mode_t mode)
+{
+	struct reader_status status = reader_status(question->reader);
+
+	return status.owner == geteuid() && status.mode & (S_IRGRP | S_IROTH) & ~mode;
+}
+
 bool update_is_needed(const struct options *options, const struct database *database, bool lenient)
 {
 	CLEANUP(cleanup_question)
@@ -116,13 +126,15 @@ bool update_is_needed(const struct options *options, const struct database *data
 	mode_t mode;
 	int code = reader_open(database->file, database->uid, &question.reader, NULL);
 
-	if ((code < 0 && code != ERROR_NOTFOUND) || database_mode(database, &mode, NULL) < 0)
+	if ((code < 0 && code != ERROR_NOTFOUND) ||
+	    database_mode(options, database, question.reader, &mode, NULL) < 0)
 		return true;
 	if (options->fresh == ENTRYDB_FRESH_ROOTS &&
 	    plugin_kinds_load(options->sysroot, &question.kinds, NULL, NULL) < 0)
 		return true;
 	if (question.reader &&
-	    (reader_status(question.reader).is_marked_stale || has_gone_roots(options, &question)))
+	    (reader_status(question.reader).is_marked_stale ||
+	     (!lenient && must_narrow(&question, mode)) || has_gone_roots(options, &question)))
 		return true;
 	question.readers = database_readers(database, mode);
 	for (size_t i = 0; i < database->root_count; i++)

@@ -247,7 +247,7 @@ static int verify_database(struct verify *verify, struct error *error)
 		error_set(error, code, "%s: no such database; 'entrydb update' creates it",
 		          database->file);
 	if (code == 0)
-		code = database_mode(database, &mode, error);
+		code = database_mode(verify->options, database, reader, &mode, error);
 	verify->readers = database_readers(database, mode);
 	linkage_free(verify->linkage);
 	verify->linkage = linkage_create(verify->options->sysroot, verify->readers);

@@ -460,6 +460,28 @@ class Publishing(TrustTest):
         self.update()
         self.assertFalse(self.publishes(b"swordfish"))
 
+    def test_closed_since(self):
+        """What is closed after it was published is published no more, even if nothing else has changed, or another root is named."""
+        os.chmod(self.top, 0o755)
+        other = f"{self.prefix}/lib/python3.12/site-packages"
+        for words in (["update", other], ["update", self.prefix], ["update", "--fresh", "roots", self.prefix], ["update", "--hook", "pip", self.prefix]):
+            for place in (os.path.dirname(self.site), self.site):
+                shutil.rmtree(self.prefix)
+                add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
+                add_distribution(other, "open")
+                self.update()
+                self.assertTrue(self.publishes(b"swordfish"))
+                os.chmod(place, 0o700)
+                self.run_program(*words, status=DONE)
+                self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o600, (words, place))
+        catalogue = f"{self.top}/catalogue.db"
+        for name in ("a", "b"):
+            with zipfile.ZipFile(f"{self.top}/{name}.zip", "w") as archive:
+                archive.writestr(f"{name}-1.0.dist-info/METADATA", support.metadata(name, "1.0"))
+            self.run_program("add", "--db", catalogue, f"{self.top}/{name}.zip", status=DONE)
+            self.assertEqual(stat.S_IMODE(os.stat(catalogue).st_mode), 0o644 if name == "a" else 0o600)
+            os.chmod(f"{self.top}/a.zip", 0o600)
+
     def test_private_archives(self):
         egg, catalogue = f"{self.site}/p-1.0-py3.11.egg", f"{self.top}/catalogue.db"
         with zipfile.ZipFile(egg, "w") as archive:
