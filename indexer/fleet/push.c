@@ -174,16 +174,21 @@ static int judge(struct push *push, const struct database *database, char **find
 	return code < 0 ? code : write_document(findings, rows, put_findings, sheet, error);
 }
 
-static int read_rows(const struct database *database, char **out, size_t *rows, struct error *error)
+static int read_rows(const struct options *options, const struct database *database, char **out,
+                     size_t *rows, struct error *error)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
 	const char *own = NULL;
+	mode_t mode = 0;
 	int code = reader_open(database->file, geteuid(), &reader, error);
 
+	if (code == 0) /* a directory may have been closed since it was published */
+		code = database_mode(options, database, reader, &mode, error);
 	/* Owners decide by its permissions whether their own database is public. */
 	if (code == 0 && reader_status(reader).owner == geteuid())
 		own = database->real;
-	if (code == 0 && !safe_is_readable(database->file, own, database->sysroot, EVERYBODY))
+	if (code == 0 &&
+	    (EVERYBODY & ~mode || !safe_is_readable(database->real, own, NULL, EVERYBODY)))
 		code = error_set(error, ERROR_PERMISSION,
 		                 "%s is not pushed: not everybody may read it", database->file);
 	return code < 0 ? code : write_document(out, rows, put_rows, reader, error);
@@ -210,7 +215,7 @@ static int push_database(struct push *push, const struct database *database, str
 	if (code == 0 && !known)
 		code = error_nomem(error);
 	if (code == 0)
-		code = read_rows(database, &rows, &count, error);
+		code = read_rows(push->options, database, &rows, &count, error);
 	if (code == 0)
 		code = judge(push, database, &findings, &count, error);
 	if (code == 0)

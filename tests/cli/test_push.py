@@ -115,6 +115,20 @@ class Pushing(Fleet):
         self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
 
     @support.needs_root
+    def test_closed_since(self):
+        """By a directory above an environment's, or above the root that is named."""
+        for words, closed in (([self.prefix], f"{self.prefix}/lib"), (["--root", f"{self.top}/closed/image"], f"{self.top}/closed")):
+            if words[0] == "--root":
+                add_distribution(f"{words[1]}/usr/lib/python3/dist-packages", "inside")
+                os.chmod(self.top, 0o755)
+            self.run_program("update", *words, status=DONE)
+            os.chmod(closed, 0o750)
+            os.chown(closed, 0, support.STRANGER)
+            reply = self.push(*words, status=COULD_NOT, user=support.STRANGER if words[0] == "--root" else None)
+            self.assertIn("is not pushed: not everybody may read it", reply.err)
+            self.assertEqual(self.names(), [])
+
+    @support.needs_root
     def test_files_in_private_directories(self):
         """Its own permissions are not all that keeps a file from others."""
         info = self.install_private()
