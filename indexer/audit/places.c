@@ -7,11 +7,13 @@
  *
  * pyvenv.cfg determines the standard library of a virtual environment.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/path.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
@@ -131,16 +133,24 @@ static void look_into(struct places *places, const char *place)
 	error_move_failure(&places->collect->error, &own);
 }
 
-/* Anyone can create a missing file in a world-writable directory. */
+/*
+ * Anyone can create a missing file in a world-writable directory. If a link is there, readers must
+ * not learn whether its target exists.
+ */
 static void look_at_absent(const struct places *places, struct slice place)
 {
 	struct slice directory = path_directory(place);
+	CLEANUP(cleanup_close)
+	int link = places->collect->readers.mode && place.ptr
+	                   ? file_open(AT_FDCWD, place.ptr, O_PATH | O_NOFOLLOW)
+	                   : -1;
 	CLEANUP(cleanup_free)
 	char *above = collect_path(places->collect, "%.*s", SLICE_ARGS(directory));
 	struct stat status;
 
-	if (collect_status(places->collect, above, &status) && S_ISDIR(status.st_mode) &&
-	    (status.st_mode & S_IWOTH) && is_seen(places, above, &status))
+	if (link < 0 && collect_status(places->collect, above, &status) &&
+	    S_ISDIR(status.st_mode) && (status.st_mode & S_IWOTH) &&
+	    is_seen(places, above, &status))
 		site_complain(places->site, "writable-by-others", 0, place,
 		              "a .pth file adds it, it is not there, and everybody may make it");
 }

@@ -147,6 +147,24 @@ class Pushing(Fleet):
             self.assertNotIn("swordfish", repr(rows), table)
 
     @support.needs_root
+    def test_links_that_others_made(self):
+        """Whether it exists where they lead, the fleet does not learn."""
+        shared, hidden = f"{self.top}/shared", f"{self.top}/hidden"
+        for path, mode in ((self.top, 0o755), (shared, 0o1777), (hidden, 0o700)):
+            os.makedirs(path, exist_ok=True)
+            os.chmod(path, mode)
+        write(f"{self.site}/more.pth", f"{shared}/link\n{shared}/absent\n")
+        os.symlink(f"{hidden}/place", f"{shared}/link")
+        os.lchown(f"{shared}/link", support.STRANGER, support.STRANGER)
+        for there in (False, True):
+            os.mkdir(f"{hidden}/place") if there else None
+            write(f"{self.site}/{there}.txt", "")
+            self.update()
+            self.push()
+            told = SERVER.sql(f"SELECT v.message FROM entrydb.finding v {OF_HOST} '{self.role}' AND v.rule = 'writable-by-others' AND valid_to = 'infinity'")
+            self.assertEqual([row[0].partition(":")[0] for row in told], [f"{shared}/absent"], there)
+
+    @support.needs_root
     def test_owners_in_private_directories(self):
         """Nor who owns a file there, while everybody sees that of others."""
         command = f"{self.prefix}/bin/alpha-cmd"
