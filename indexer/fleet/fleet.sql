@@ -109,7 +109,8 @@ END;
 -- one such array. A row is an array of the columns above, in this order; additional elements are
 -- ignored. The names in the statements are taken from the catalogue.
 --
--- (Hash joins and EXCEPT take linear time, regardless of table statistics.)
+-- (Hash joins and EXCEPT take linear time, regardless of table statistics: but PostgreSQL's hashes have
+-- no key, so that names of a package could all have the same. Each row is compared with its keyed hash.)
 CREATE FUNCTION entrydb.push(path text, digest text, rows jsonb, findings jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $$
 #variable_conflict use_column
@@ -120,6 +121,7 @@ DECLARE
 	place integer;
 	columns text;
 	sent text;
+	key bigint := uuid_hash_extended(gen_random_uuid(), 0);
 BEGIN
 	-- The JSON number 1e131071 is short until it is text. Neither arrays nor rows may exceed 1 GiB,
 	-- and COPY, so pg_dump, puts a backslash before some characters.
@@ -143,16 +145,18 @@ BEGIN
 		 WHERE attrelid = format('entrydb.%I', kind)::regclass AND attnum > 0
 		   AND attname NOT IN ('environment', 'valid_from', 'valid_to');
 		IF kind <> 'event' THEN
-			EXECUTE format('UPDATE entrydb.%I SET valid_to = $2 WHERE environment = $1 AND valid_to = ''infinity'' '
+			EXECUTE format('UPDATE entrydb.%1$I SET valid_to = $2 WHERE environment = $1 AND valid_to = ''infinity'' '
 			               'AND NOT EXISTS (SELECT FROM jsonb_array_elements($3) sent (r) '
-			                               'WHERE r = jsonb_build_array(%s))', kind, columns)
-			  USING number, moment, CASE kind WHEN 'finding' THEN findings ELSE rows -> (place - 1) END;
+			                               'WHERE jsonb_hash_extended(r, $4) = jsonb_hash_extended(jsonb_build_array(%2$s), $4) '
+			                                 'AND r = jsonb_build_array(%2$s))', kind, columns)
+			  USING number, moment, CASE kind WHEN 'finding' THEN findings ELSE rows -> (place - 1) END, key;
 		END IF;
 		EXECUTE format('INSERT INTO entrydb.%1$I (environment, valid_from, %2$s) SELECT $1, $2, %3$s '
-		               'FROM (SELECT jsonb_array_elements($3) EXCEPT SELECT jsonb_build_array(%2$s) '
-		                     'FROM entrydb.%1$I WHERE environment = $1 AND valid_to = ''infinity'') new (r)',
+		               'FROM (SELECT jsonb_hash_extended(r, $4), r FROM jsonb_array_elements($3) sent (r) '
+		                     'EXCEPT SELECT jsonb_hash_extended(r, $4), r FROM (SELECT jsonb_build_array(%2$s) '
+		                     'FROM entrydb.%1$I WHERE environment = $1 AND valid_to = ''infinity'' OFFSET 0) old (r)) new (hash, r)',
 		               kind, columns, sent)
-		  USING number, moment, CASE kind WHEN 'finding' THEN findings ELSE rows -> (place - 1) END;
+		  USING number, moment, CASE kind WHEN 'finding' THEN findings ELSE rows -> (place - 1) END, key;
 	END LOOP;
 END $$;
 

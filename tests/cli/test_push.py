@@ -333,6 +333,18 @@ class Pushing(Fleet):
         self.assertEqual(SERVER.sql("SELECT attrelid::regclass, attname FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid "
                                     "WHERE relnamespace = 'entrydb'::regnamespace AND attcollation NOT IN (0, '\"C\"'::regcollation)"), [])
 
+    def test_names_of_the_same_hash(self):
+        """PostgreSQL's hashes have no key: a package of 100 KB would take minutes, of each push of its host."""
+        names = ("izg9Htmf8AAEtziNpJNb7thO", "AewJYoreynvCJclIuE5u$TNk", "AjorQQSotAbd4ir4/fcfgxQT", "AvhREpKZ5bT40z~fXeIBaq3P")
+        self.assertEqual(SERVER.sql("SELECT count(DISTINCT hashtext(name)) FROM unnest(ARRAY[" + ", ".join(f"'{name}'" for name in names) + "]) name"), [["1"]])
+        combinations = list(itertools.product(names, repeat=6))
+        points = [[*row[:5], "python", "ok", row[5]] for row in combinations]
+        findings = [[*row, "f", "m", ""] for row in combinations]
+        for rows, found in (([[], points, [], [], []], []), ([], findings)):
+            for _ in range(2):
+                SERVER.sql(f"SET statement_timeout = '5s'; SELECT entrydb.push('/', '', $${json.dumps(rows)}$$, $${json.dumps(found)}$$)", user=self.role)
+        self.assertEqual(SERVER.sql("SELECT count(*) FROM entrydb.own()", user=self.role), [["4096"]])
+
     def test_a_database_in_another_encoding(self):
         """SQL_ASCII takes bytes of which a reader's client refuses all that comes with them."""
         SERVER.sql("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0", database="postgres")
