@@ -9,6 +9,7 @@
  * current databases.
  */
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -236,14 +237,20 @@ static int push_database(struct push *push, const struct database *database, str
 
 /*
  * libpq opens them by their names, so other users must not be able to replace them: a service file
- * determines where a password is sent.
+ * determines where a password is sent. Without HOME, and before version 15 always, libpq takes the
+ * home directory from the user's account.
  */
 static int check_files(struct error *error)
 {
 	const char *home = trust_environment("HOME");
+	const struct passwd *account = getpwuid(geteuid());
+	const char *other = account ? account->pw_dir : NULL;
 	const char *const files[][2] = {{home, "/.pg_service.conf"},
 	                                {home, "/.pgpass"},
 	                                {home, "/.postgresql"},
+	                                {other, "/.pg_service.conf"},
+	                                {other, "/.pgpass"},
+	                                {other, "/.postgresql"},
 	                                {trust_environment("PGSERVICEFILE"), ""},
 	                                {trust_environment("PGSYSCONFDIR"), "/pg_service.conf"},
 	                                {trust_environment("PGPASSFILE"), ""}};

@@ -599,6 +599,21 @@ class Secrets(Fleet):
         os.chmod(self.home, 0o1777)  # for .pgpass, which does not exist yet
         self.assertIn("others can create files in", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
 
+    @unittest.skipUnless(IS_ROOT and shutil.which("unshare"), "only root mounts another list of users")
+    def test_home_of_the_account(self):
+        """That is what libpq takes without HOME, as in a unit of systemd."""
+        write(f"{self.top}/passwd", f"root:x:0:0::{self.home}:/bin/sh\n")
+        write(f"{self.home}/.pg_service.conf", "[fleet]\nhost=nowhere.invalid\n")
+        env = self.environment()
+        del env["HOME"]
+        words = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/passwd && exec "$@"', f"{self.top}/passwd", support.PROGRAM, "push", "service=fleet", self.prefix]
+        for mode, expected in ((0o755, "nowhere.invalid"), (0o1777, "others can create files in"), (0o777, "others may write to")):
+            os.chmod(self.home, mode)
+            done = subprocess.run(words, env={**env, "PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False)
+            if done.stderr.startswith(("unshare:", "mount:")):
+                self.skipTest(done.stderr)
+            self.assertIn(expected, done.stderr)
+
     def test_words_of_the_process(self):
         with socket.socket() as silent:  # takes connections, and says nothing
             silent.bind(("127.0.0.1", 0))
