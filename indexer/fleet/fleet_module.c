@@ -13,16 +13,19 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/text.h"
 #include "indexer/computing.h"
 
-#define COLUMNS_MAX  8          /* of a reply */
-#define READS_MAX    1024       /* from the socket, for connecting or for one reply */
-#define RECEIVED_MAX (16 << 20) /* bytes, on one connection; libpq buffers one message */
+#define COLUMNS_MAX  8           /* of a reply */
+#define READS_MAX    1024        /* from the socket, for connecting or for one reply */
+#define RECEIVED_MAX (16 << 20)  /* bytes, on one connection; libpq buffers one message */
+#define MEMORY_MAX   (256 << 20) /* bytes allocated while connecting, or for one reply */
 #define ENDLESS      "the fleet's server: its answer does not end"
 #define LOOK_EVERY   200  /* milliseconds; how often signals are checked */
 #define MESSAGE_MAX  4000 /* bytes of the server's message that are shown */
@@ -33,6 +36,7 @@ struct fleet {
 	bool (*stopped)(void);
 	int64_t began, patience; /* milliseconds: start and duration of the current wait */
 	int reads;               /* remaining reads of that wait */
+	rlim_t memory;           /* the limit of this process before */
 	bool local;              /* according to the settings, the server is this machine */
 };
 
@@ -64,6 +68,38 @@ static void ignore_notice(void *payload, const char *message)
 {
 	(void)payload;
 	(void)message;
+}
+
+/*
+ * libpq reads a row whole, of up to 1 GiB, in one call as long as the server sends, and copies it.
+ * Without /proc, there is no limit.
+ */
+static void limit_memory(struct fleet *fleet)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	struct rlimit limit;
+	unsigned long pages;
+
+	if (file && fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) == 1 &&
+	    getrlimit(RLIMIT_DATA, &limit) == 0) {
+		rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + MEMORY_MAX;
+
+		fleet->memory = limit.rlim_cur;
+		limit.rlim_cur = most < limit.rlim_cur ? most : limit.rlim_cur;
+		setrlimit(RLIMIT_DATA, &limit);
+	}
+	if (file)
+		fclose(file);
+}
+
+static void unlimit_memory(const struct fleet *fleet)
+{
+	struct rlimit limit;
+
+	if (fleet->memory != 0 && getrlimit(RLIMIT_DATA, &limit) == 0) {
+		limit.rlim_cur = fleet->memory;
+		setrlimit(RLIMIT_DATA, &limit);
+	}
 }
 
 static void fleet_close(struct fleet *fleet)
@@ -268,8 +304,10 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 
 	if (code == 0) {
 		fleet->stopped = stopped;
+		limit_memory(fleet);
 		fleet->connection = PQconnectStartParams(keys, values, 1);
 		code = fleet->connection ? complete(fleet, error) : error_nomem(error);
+		unlimit_memory(fleet);
 	}
 	if (code == 0)
 		*out = fleet;
@@ -363,7 +401,9 @@ static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statemen
 	sent = PQsendQueryParams(fleet->connection, statement->text, statement->count, NULL,
 	                         statement->values, NULL, NULL, 0) &&
 	       PQsetSingleRowMode(fleet->connection);
+	limit_memory(fleet); /* the statement is in memory */
 	code = sent ? read_answer(fleet, each, payload, error) : failed(fleet, ERROR_IO, error);
+	unlimit_memory(fleet);
 	computing_limit(0);
 	return code;
 }
