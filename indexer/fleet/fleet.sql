@@ -124,8 +124,10 @@ DECLARE
 	key bigint := uuid_hash_extended(gen_random_uuid(), 0);
 BEGIN
 	-- The JSON number 1e131071 is short until it is text. Neither arrays nor rows may exceed 1 GiB,
-	-- and COPY, so pg_dump, puts a backslash before some characters.
-	IF octet_length(concat(path, digest, rows, findings)) > 500000000 THEN
+	-- and COPY, so pg_dump, puts a backslash before some characters. convert_to() refuses what is not
+	-- UTF-8: settings in a connection's first packet are text that PostgreSQL has not checked, and one
+	-- such byte keeps a table of a dump from being restored.
+	IF octet_length(convert_to(concat_ws(' ', path, digest, rows, findings), 'UTF8')) > 500000000 THEN
 		RAISE EXCEPTION 'more than 500 MB at once';
 	END IF;
 	INSERT INTO entrydb.environment AS e (host, path, digest, pushed)

@@ -346,6 +346,17 @@ class Pushing(Fleet):
                 SERVER.sql(f"SET statement_timeout = '5s'; SELECT entrydb.push('/', '', $${json.dumps(rows)}$$, $${json.dumps(found)}$$)", user=self.role)
         self.assertEqual(SERVER.sql("SELECT count(*) FROM entrydb.own()", user=self.role), [["4096"]])
 
+    def test_text_that_is_not_utf8(self):
+        """A setting of a connection's first packet, which PostgreSQL does not check: readers and restores would refuse the table."""
+        setting = "current_setting('odd.text')"
+        for text, rest in (("a\udcff", ""), ("\udcc3", "\udca9"), ("\udced\udca0\udc80", ""), ("\udcc3\udca9", "")):
+            for statement in (f"push({setting}, '', '[]', '[]')", f"push('/odd', {setting}, '[]', '[]')", f"push('/odd', '', jsonb_build_array(jsonb_build_array("
+                              f"jsonb_build_array('r', 'd', {setting}, '1', null))), '[]')", f"push('/odd', '', '[]', jsonb_build_array(jsonb_build_array("
+                              f"'rule', 'l', null, null, null, {setting}, 'f', 'm', 'p')))", f"push({setting}, current_setting('odd.rest'), '[]', '[]')"):
+                done = subprocess.run([tool("psql"), "-X", "-q", "-h", SERVER.top, "-U", self.role, "-d", "fleet", "-c", f"SELECT entrydb.{statement}"],
+                                      env={**os.environ, "PGOPTIONS": f"-c odd.text={text} -c odd.rest={rest}"}, capture_output=True, text=True, check=False)
+                self.assertEqual("invalid byte sequence" in done.stderr, text != "\udcc3\udca9", (text, statement, done.stderr))
+
     def test_a_database_in_another_encoding(self):
         """SQL_ASCII takes bytes of which a reader's client refuses all that comes with them."""
         SERVER.sql("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0", database="postgres")
