@@ -1,6 +1,6 @@
 -- The fleet database: the environments of many hosts with their history, in PostgreSQL 14 or later.
 --
---     Once, by an administrator:   psql -v ON_ERROR_STOP=1 -f fleet.sql DATABASE
+--     Once, by a superuser:        psql -v ON_ERROR_STOP=1 -f fleet.sql DATABASE
 --     Once for each host:          CREATE ROLE web1 LOGIN ...; SELECT entrydb.enroll('web1');
 --     On the host, at any time:    entrydb push postgresql://web1@server/DATABASE
 --
