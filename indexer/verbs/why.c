@@ -8,6 +8,9 @@
 #include "indexer/verb.h"
 #include "indexer/verbs/causes.h"
 
+#define EXPLAINED_MAX                                                                              \
+	((size_t)4096) /* entry points of one name: the .pth files of a site multiply them */
+
 /* Everything known about one entry point. */
 struct facts {
 	const entrydb_entry_point *entry_point;
@@ -126,10 +129,10 @@ static int print_all(const struct options *options, const struct question *found
                      struct error *error)
 {
 	struct output output = OUTPUT_BEGIN(columns, true);
-	size_t from = 0;
+	size_t from = 0, count = entrydb_set_count(found->set);
 	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < entrydb_set_count(found->set); i++) {
+	for (size_t i = 0; code == 0 && i < count && i < EXPLAINED_MAX; i++) {
 		const entrydb_entry_point *e = entrydb_set_get(found->set, i);
 		const entrydb_path_entry *entry = find_path_entry(found->path, e, &from);
 		CLEANUP(facts_free)
@@ -152,6 +155,8 @@ static int print_all(const struct options *options, const struct question *found
 			print_text(&facts);
 	}
 	output_end(&output, NULL);
+	if (code == 0 && count > EXPLAINED_MAX)
+		message("%zu more of that name are not explained", count - EXPLAINED_MAX);
 	return code;
 }
 

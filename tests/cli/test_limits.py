@@ -116,6 +116,12 @@ class TooMuch(CommandTest):
         reply = self.list("g", preexec_fn=bounded)
         self.assertIn("too many entry points for a group", reply.err)
 
+    def test_many_entry_points_of_one_name(self):
+        add_distribution(self.site, "odd", text="[g]\n" + "n = m:f\n" * 5000)
+        reply = self.run_program("why", "g", "n", "--path", self.site, status=DONE)
+        self.assertEqual(reply.out.count("provided by"), 4096)
+        self.assertIn("904 more of that name are not explained", reply.err)
+
     def test_many_links_to_one_file(self):
         """Each is below the limit, their sum is not."""
         write(f"{self.top}/large", "[g]\n" + "".join(f"e{i} = {'m' * 1000}\n" for i in range(14000)))
