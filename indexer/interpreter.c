@@ -195,6 +195,26 @@ static bool is_foreign(const char *directory)
 	return directory && (check_owner(directory, &error) < 0 || safe_is_of_another(directory));
 }
 
+/* Remove the relative items of a list of directories, and empty ones, which are the current one. */
+static void keep_absolute(const char *name)
+{
+	CLEANUP(cleanup_free) char *given = strdup(variable(name) ? variable(name) : "");
+	CLEANUP(cleanup_free) char *kept = strdup("");
+	struct slice rest = slice_of(given);
+
+	while (kept && rest.len > 0) {
+		CLEANUP(cleanup_free) char *before = take(kept);
+		struct slice item = slice_take(&rest, ':');
+
+		kept = slice_starts(item, SLICE("/"))
+		               ? text_format("%s%s%.*s", before, *before ? ":" : "", (int)item.len,
+		                             item.ptr)
+		               : take(before);
+	}
+	if (!given || !kept || !*kept || setenv(name, kept, true) != 0)
+		unsetenv(name);
+}
+
 void interpreter_execute(const char *const words[])
 {
 	const char *base = variable("PYTHONUSERBASE");
@@ -206,7 +226,11 @@ void interpreter_execute(const char *const words[])
 	if (is_foreign(variable("PYTHONPYCACHEPREFIX")))
 		unsetenv("PYTHONPYCACHEPREFIX");
 	/* Only where others can add modules: programs such as coverage behave differently then. */
-	if (!variable(INTERPRETER_SAFE) && safe_believe_place(".", NULL, false, &error) < 0)
-		setenv(INTERPRETER_SAFE, "entrydb", true);
+	if (safe_believe_place(".", NULL, false, &error) < 0) {
+		if (!variable(INTERPRETER_SAFE))
+			setenv(INTERPRETER_SAFE, "entrydb", true);
+		keep_absolute("PYTHONPATH");
+		keep_absolute("PYTHONHOME");
+	}
 	execv(words[0], (char *const *)words);
 }

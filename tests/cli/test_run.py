@@ -79,6 +79,9 @@ class Python(RunTest):
         os.chmod(shared, 0o777)
         for name in sys.stdlib_module_names:
             write(f"{shared}/{name}.py", f"print({name!r})\n")
+        os.mkdir(f"{shared}/lib")
+        for library in {each.library for each in reference.interpreters()}:
+            os.symlink("..", f"{shared}/lib/{library}")
         for each in reference.interpreters():
             prefix = f"{self.top}/{each.version}"
             subprocess.run([each.executable, "-m", "venv", "--without-pip", prefix], check=True)
@@ -89,6 +92,10 @@ class Python(RunTest):
             for place, own, seen in ((shared, "1", "1"), (shared, "", "(True|False)"), (shared, None, "(True|False)"), (self.top, None, "False")):
                 done = self.run_script("--path", site, "safe", cwd=place, env=self.environment(PYTHONSAFEPATH=own))
                 self.assertRegex(done.stdout + done.stderr, f"^{seen}\n$", each.version)
+            for name, value in (("PYTHONPATH", ":"), ("PYTHONPATH", "/nowhere:"), ("PYTHONPATH", "/nowhere::./x:."),
+                                ("PYTHONHOME", "."), ("PYTHONHOME", ".:.")):
+                done = self.run_script("--path", site, "safe", cwd=shared, env=self.environment(**{name: value}))
+                self.assertRegex(done.stdout + done.stderr, "^(True|False)\n$", f"{each.version}: {name}={value}")
             self.assertIn("\tloaded", self.run_program("probe", "console_scripts", "safe", "--path", site, cwd=shared).out)
 
     def test_environment_of_a_script(self):
