@@ -32,6 +32,7 @@ void databases_free(struct databases *databases)
 		free(item->file);
 		free(item->real);
 	}
+	name_map_free(&databases->by_file);
 	free(databases->items);
 }
 
@@ -171,9 +172,12 @@ int databases_add_file(const char *file, const char *sysroot, bool may_replace,
 	                        .real = file ? safe_path_existing(file, sysroot) : NULL,
 	                        .sysroot = sysroot,
 	                        .may_replace = may_replace};
+	bool failed = !item.file || !item.real ||
+	              !array_grow(&out->items, out->count, sizeof(item), &out->room);
 
-	if (!item.file || !item.real ||
-	    !array_grow(&out->items, out->count, sizeof(item), &out->room)) {
+	if (!failed)
+		name_map_put(&out->by_file, slice_of(item.file), (uint32_t)out->count, &failed);
+	if (failed) {
 		free(item.file);
 		free(item.real);
 		return error_nomem(error);
@@ -211,7 +215,8 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	struct error own = {0};
 	const char *above;
 	struct safe_way way = {0};
-	size_t at = 0;
+	uint32_t known;
+	size_t at;
 	bool is_new;
 	int code = choose_database(options, to_write, path, &coverage, error);
 
@@ -219,9 +224,9 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 		return code < 0 ? code : error_nomem(error);
 	/* The file of --db may lie elsewhere. */
 	above = file_in_sysroot(coverage.database) ? sysroot : NULL;
-	while (at < out->count && strcmp(out->items[at].file, coverage.database) != 0)
-		at++;
-	is_new = at == out->count;
+	known = name_map_get(&out->by_file, slice_of(coverage.database));
+	is_new = known == NAME_MAP_NONE;
+	at = is_new ? out->count : known;
 	if (is_new) {
 		find_owner(coverage.database, above, &way, &own);
 		code = to_write ? error_move(error, &own) : error_move_failure(error, &own);

@@ -35,6 +35,7 @@ struct database {
 struct databases {
 	struct database *items;
 	size_t count, room;
+	struct name_map by_file;
 	size_t left_alone; /* path entries without a writable database; reported */
 };
 

@@ -257,6 +257,12 @@ def audited_environments(top, n):
     return audit(top, *(f"{top}/venv{i}" for i in range(n)))
 
 
+def audited_empty_environments(top, n):
+    for i in range(n):
+        site_of(top, f"venv{i}")
+    return audit(top, *(f"{top}/venv{i}" for i in range(n)))
+
+
 def audited_module_listed_again(top, n):
     distribution(site_of(top), "a", [f"e{i} = m:f" for i in range(n)], "m.py,,\n" * n)
     return audit(top)
@@ -334,6 +340,7 @@ CASES = [
     (distributions, 1000, 100),
     (audited, 700, 150),
     (audited_environments, 300, 100),
+    (audited_empty_environments, 8000, 100),
     (sections_of_an_object, 1000000, 100),
     (sections_of_an_object_of_another_machine, 1000000, 100),
     (notes_of_an_object, 20, 100),
