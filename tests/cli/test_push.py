@@ -34,6 +34,7 @@ def setUpModule():
         raise unittest.SkipTest("entrydb was built without libpq")
     if not all(map(tool, ("initdb", "pg_ctl", "psql"))):
         raise unittest.SkipTest("PostgreSQL is not installed")
+    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=16"  # what was freed counts in a limit of memory
     SERVER = Server()
 
 
