@@ -114,6 +114,11 @@ struct reader_status reader_status(const struct reader *reader)
 	};
 }
 
+bool reader_must_narrow(const struct reader *reader, mode_t mode)
+{
+	return reader->opened.st_mode & (S_IRGRP | S_IROTH) & ~mode;
+}
+
 int reader_publication(struct reader *reader, struct publication_record *out, struct error *error)
 {
 	sqlite3_stmt *row = sql_get(&reader->sql, SELECT_FROM(PUBLICATION_COLUMNS) "publication");

@@ -41,6 +41,12 @@ struct reader_status {
 
 struct reader_status reader_status(const struct reader *reader);
 
+/*
+ * Can other users read the published file who could not if it had @mode? In a writer's reader: the
+ * file that was copied.
+ */
+bool reader_must_narrow(const struct reader *reader, mode_t mode);
+
 /* Is the open file still the one at the reader's path? Two stats. */
 bool reader_is_current(struct reader *reader);
 

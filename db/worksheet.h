@@ -106,8 +106,8 @@ int worksheet_failure(struct worksheet *worksheet, struct error *error);
 bool worksheet_gave_up(struct worksheet *worksheet, struct error *error);
 
 /*
- * Write the worksheet as an SQLite database file to @stream; afterwards it can only be read. The
- * caller checks the stream for write errors.
+ * Write the worksheet as an SQLite database file to @stream. The caller checks the stream for write
+ * errors.
  */
 int worksheet_write(struct worksheet *worksheet, FILE *stream, struct error *error);
 

@@ -501,16 +501,11 @@ static int describe_publication(struct writer *writer, struct error *error)
 	return put(writer, text, 1, &publication_table, &row, error);
 }
 
-bool writer_must_narrow(const struct writer *writer, mode_t mode)
-{
-	return writer->publication.published.st_mode & (S_IRGRP | S_IROTH) & ~mode;
-}
-
 int writer_commit(struct writer *writer, mode_t mode, struct error *error)
 {
 	int code;
 
-	if (!writer->changed && !writer_must_narrow(writer, mode))
+	if (!writer->changed && !reader_must_narrow(&writer->reader, mode))
 		return 0;
 	code = contest_names(writer, error);
 	if (code == 0)

@@ -35,11 +35,9 @@ struct writer_options {
  */
 int writer_open(const struct writer_options *options, struct writer **out, struct error *error);
 
-/* Can readers of the published file not read what has @mode? */
-bool writer_must_narrow(const struct writer *writer, mode_t mode);
-
 /*
- * Publish with permissions @mode, if anything was changed; afterwards @writer can only be closed.
+ * Publish with permissions @mode, if anything was changed or reader_must_narrow(); afterwards
+ * @writer can only be closed.
  */
 int writer_commit(struct writer *writer, mode_t mode, struct error *error);
 

@@ -101,7 +101,7 @@ struct entrydb {
 	char *database;             /* of the options, or NULL */
 	char *sysroot;              /* of the options, or NULL; also for "/" */
 	bool is_impersonal;         /* without the user's own policy: a sysroot, even "/" */
-	struct readers readers;     /* who can read the policy files that count; or all files do */
+	struct readers readers;     /* of its verdicts: see policy_publish() */
 	struct file_sysroot inside; /* while it is locked, with a sysroot */
 	const struct file_sysroot *outer;
 	char *program; /* of the options, or NULL; for rules of one program */

@@ -1,6 +1,6 @@
 /*
- * policy.h - decides whether an entry point may be loaded, and its priority. Private to libquery/,
- * the audit and the verbs enable and disable.
+ * policy.h - decides whether an entry point may be loaded, and its priority. Private to libquery/
+ * and the program.
  *
  * Without a matching rule everything is allowed. The first layer (policy_file.h) with a matching
  * rule decides. Of several matching rules in it the most specific one counts: by name, then
@@ -43,7 +43,7 @@ char *policy_reason(const struct policy_verdict *verdict);
 
 /*
  * Before the first use of a handle whose verdicts are published: neither the user's own rules count
- * nor those in files that @readers, if any, cannot read.
+ * nor those in files that @readers cannot read.
  */
 void policy_publish(struct entrydb *db, struct readers readers);
 

@@ -93,6 +93,8 @@ static int add_rule(struct policy_rules *rules, const struct entry_points_txt *t
 	};
 	bool failed = false;
 
+	if (rules->count == POLICY_RULES_MAX)
+		return ERROR_LIMIT;
 	read_value(rules, &rule, &failed);
 	if (failed || !array_grow(&rules->items, rules->count, sizeof(*rules->items), &rules->room))
 		return ERROR_NOMEM;
@@ -112,9 +114,7 @@ int policy_rules_read(struct slice text, struct policy_rules *rules, struct erro
 		return error_set(error, ERROR_FORMAT, "not UTF-8");
 	entry_points_txt_begin(&txt, text);
 	while (code == 0 && (next = entry_points_txt_next(&txt, &line, NULL)) != 0)
-		code = rules->count < POLICY_RULES_MAX
-		               ? add_rule(rules, &txt, next > 0 ? &line : NULL)
-		               : ERROR_LIMIT;
+		code = add_rule(rules, &txt, next > 0 ? &line : NULL);
 	if (code == ERROR_LIMIT)
 		return error_set(error, code, "more than %d rules", POLICY_RULES_MAX);
 	return code < 0 ? error_nomem(error) : 0;

@@ -141,7 +141,7 @@ static void look_at_absent(const struct places *places, struct slice place)
 {
 	struct slice directory = path_directory(place);
 	CLEANUP(cleanup_close)
-	int link = places->collect->readers.mode && place.ptr
+	int link = places->collect->readers.mode
 	                   ? file_open(AT_FDCWD, place.ptr, O_PATH | O_NOFOLLOW)
 	                   : -1;
 	CLEANUP(cleanup_free)

@@ -61,8 +61,8 @@ int edit_database(const struct options *options, const struct database *database
 		code = work(&edit, payload, error);
 	if (code < 0 && interrupted())
 		return error_set(error, ERROR_IO, "interrupted; nothing was changed");
-	if (code < 0 ||
-	    (code == EDIT_NOTHING && !why_rebuilt && !writer_must_narrow(writer, edit.mode)))
+	if (code < 0 || (code == EDIT_NOTHING && !why_rebuilt &&
+	                 !reader_must_narrow(writer_reader(writer), edit.mode)))
 		return code;
 	return writer_commit(writer, edit.mode, error);
 }

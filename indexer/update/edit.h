@@ -35,8 +35,9 @@ struct edit {
 };
 
 /*
- * Change the database through @edit->writer. 0: publish; EDIT_NOTHING: leave the published file.
- * Work that is interrupted() stops with ERROR_IO, which edit_database() reports.
+ * Change the database through @edit->writer. 0: publish; EDIT_NOTHING: leave the published file,
+ * unless reader_must_narrow(). Work that is interrupted() stops with ERROR_IO, which
+ * edit_database() reports.
  */
 typedef int edit_work(struct edit *edit, void *payload, struct error *error);
 

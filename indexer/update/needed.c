@@ -111,12 +111,11 @@ static bool has_gone_roots(const struct options *options, const struct question 
 	return gone;
 }
 
-/* Has a directory or archive been closed to readers of the file? */
+/* Has a directory or archive been closed to readers of the caller's file? */
 static bool must_narrow(const struct question *question, mode_t mode)
 {
-	struct reader_status status = reader_status(question->reader);
-
-	return status.owner == geteuid() && status.mode & (S_IRGRP | S_IROTH) & ~mode;
+	return reader_status(question->reader).owner == geteuid() &&
+	       reader_must_narrow(question->reader, mode);
 }
 
 bool update_is_needed(const struct options *options, const struct database *database, bool lenient)

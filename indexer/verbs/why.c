@@ -8,8 +8,8 @@
 #include "indexer/verb.h"
 #include "indexer/verbs/causes.h"
 
-#define EXPLAINED_MAX                                                                              \
-	((size_t)4096) /* entry points of one name: the .pth files of a site multiply them */
+/* Entry points of one name: the .pth files of a site multiply them. */
+#define EXPLAINED_MAX ((size_t)4096)
 
 /* Everything known about one entry point. */
 struct facts {
