@@ -28,6 +28,7 @@
 #define LIST_MAX     4096 /* bytes of an access control list; unknown if longer */
 #define ACL          "system.posix_acl_access"
 #define ACL_SOME     0x0e /* of an entry's tag: a user, the owning group, a group */
+#define ENTER_ONLY   (1u << 01 | 1u << 03) /* permissions without the right to list */
 #define NFS4_ACL     "system.nfs4_acl"
 #define NFS4_MODE    "OWNER@ GROUP@ EVERYONE@" /* the names of entries that the mode shows */
 #define NFS4_LIST    0x01                      /* or read the data */
@@ -148,18 +149,23 @@ static bool has_no_list(void)
 	return errno == ENODATA || errno == ENOTSUP;
 }
 
-/* The list: 2 words of version; then for each entry its tag, its permissions, and 2 words of id. */
-static mode_t restrict_by_list(int fd, mode_t all)
+/*
+ * The set of permissions, as bits 0 to 7, that a list gives to users and groups under @mask; all of
+ * them if it is unknown. The list: 2 words of version; then for each entry its tag, its
+ * permissions, and 2 words of id.
+ */
+static unsigned listed_permissions(int fd, mode_t mask)
 {
 	uint16_t list[LIST_MAX / sizeof(uint16_t)];
 	ssize_t size = read_list(fd, ACL, list, sizeof(list));
+	unsigned set = 0;
 
 	if (size < 0 && !has_no_list())
-		return 0;
+		return 0xff;
 	for (ssize_t i = 2; i + 1 < size / 2; i += 4)
 		if (le16toh(list[i]) & ACL_SOME)
-			all &= le16toh(list[i + 1]);
-	return all;
+			set |= 1u << (le16toh(list[i + 1]) & mask & 07);
+	return set;
 }
 
 /* May the file have an NFSv4 list: on NFS, or by way of a FUSE file system on top? */
@@ -202,8 +208,13 @@ static bool has_nfs4_entry(int fd, const struct stat *status, enum nfs4_type typ
 
 mode_t trust_everybody(int fd, const struct stat *status)
 {
-	mode_t mode = status->st_mode, all = restrict_by_list(fd, mode >> 3 & mode & 07);
+	const mode_t mode = status->st_mode, mask = mode >> 3 & 07;
+	const unsigned listed = listed_permissions(fd, mask);
+	mode_t all = mask & mode;
 
+	for (mode_t some = 0; some <= 07; some++)
+		if (listed >> some & 1)
+			all &= some;
 	if (all && has_nfs4_entry(fd, status, NFS4_DENY, NFS4_READ))
 		all = 0;
 	return (mode & ~(mode_t)077) | all << 3 | all;
@@ -211,18 +222,11 @@ mode_t trust_everybody(int fd, const struct stat *status)
 
 bool trust_hides_names(int fd, const struct stat *status)
 {
-	uint16_t list[LIST_MAX / sizeof(uint16_t)];
-	const mode_t mode = status->st_mode, mask = mode >> 3;
-	ssize_t size = read_list(fd, ACL, list, sizeof(list));
-	bool hides = (mode & (S_IXGRP | S_IXOTH)) << 2 & ~mode;
+	const mode_t mode = status->st_mode;
 
-	hides |= size < 0 && !has_no_list();
-	for (ssize_t i = 2; i + 1 < size / 2; i += 4) {
-		mode_t may = le16toh(list[i + 1]);
-
-		hides |= le16toh(list[i]) & ACL_SOME && may & mask & S_IXOTH && !(may & S_IROTH);
-	}
-	return hides || has_nfs4_entry(fd, status, NFS4_DENY, NFS4_LIST) ||
+	return (mode & (S_IXGRP | S_IXOTH)) << 2 & ~mode ||
+	       listed_permissions(fd, mode >> 3 & 07) & ENTER_ONLY ||
+	       has_nfs4_entry(fd, status, NFS4_DENY, NFS4_LIST) ||
 	       has_nfs4_entry(fd, status, NFS4_ALLOW, NFS4_SEARCH);
 }
 
