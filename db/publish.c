@@ -333,6 +333,23 @@ int publication_restart(struct publication *publication, struct error *error)
 	return 0;
 }
 
+/*
+ * Only its owner reads a file that was set aside: what it describes may have been closed since, and
+ * no update narrows it. A file of another user, or one with a third name, stays as it is.
+ */
+static int keep_private(const struct publication *publication, const char *name)
+{
+	CLEANUP(cleanup_close)
+	int fd = safe_open_file(publication->directory_fd, name, O_RDONLY | O_NONBLOCK, 0);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return fd < 0 && !errno_is_failure(errno) ? 0 : -1;
+	return S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_nlink <= 2
+	               ? fchmod(fd, status.st_mode & (S_IRUSR | S_IWUSR))
+	               : 0;
+}
+
 int publication_set_aside(struct publication *publication, const char *suffix, struct error *error)
 {
 	CLEANUP(cleanup_free) char *aside = text_format("%s.%s", publication->name, suffix);
@@ -346,7 +363,10 @@ int publication_set_aside(struct publication *publication, const char *suffix, s
 	     renameat(directory, name, directory, aside) != 0))
 		return error_errno(error, errno, "cannot rename %s to %s", publication->path,
 		                   aside);
-	return 0;
+	return keep_private(publication, aside) == 0
+	               ? 0
+	               : error_errno(error, errno, "cannot change the permissions of %s",
+	                             publication->path);
 }
 
 /* --- the publication --- */

@@ -688,6 +688,19 @@ class Publishing(TrustTest):
         self.assertEqual(stat.S_IMODE(os.stat(policy).st_mode), 0o600)
         self.assertIn("is not a regular file that only you can open", self.update(status=COULD_NOT).err)
 
+    def test_set_aside_after_it_was_closed(self):
+        """A damaged database of a directory that was closed since is not left to be read under its new name."""
+        os.chmod(self.top, 0o755)
+        add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
+        self.update()
+        change_database(self.database, "CREATE TABLE other (x)")
+        os.chmod(self.site, 0o700)
+        self.assertIn("set aside", self.update().err)
+        seen = subprocess.run(["grep", "-r", "swordfish", os.path.dirname(self.database)], user=self.other.uid, group=self.other.gid,
+                              extra_groups=[], check=False, capture_output=True, text=True)
+        self.assertEqual(seen.stdout, "")
+        self.assertEqual(stat.S_IMODE(os.stat(f"{self.database}.damaged").st_mode), 0o600)
+
     def test_forged_rows_are_not_copied(self):
         """A database that another one put where root publishes is set aside, not taken over."""
         add_distribution(self.site, "alpha")
