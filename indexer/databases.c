@@ -233,7 +233,7 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	}
 	if (code == 0 && (to_write || options->hook) &&
 	    (is_new ? way.uid : out->items[at].uid) == 0)
-		code = database_check_root(root, above, error);
+		code = database_check_root(root, sysroot, error);
 	if (code == 0 && is_new)
 		code = databases_add_file(coverage.database, above, !options->database, out, error);
 	if (code < 0)
@@ -247,9 +247,10 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	               : error_nomem(error);
 }
 
-int databases_narrow(const char *path, const char *beside, const char *sysroot, mode_t *mode,
-                     struct error *error)
+int databases_narrow(const char *path, const char *beside, mode_t *mode, struct error *error)
 {
+	/* Not the published file's, which may lie elsewhere. */
+	const char *sysroot = file_in_sysroot(path) ? file_sysroot()->given : NULL;
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
 	struct error own = {0};
 	struct safe_way way;
@@ -279,8 +280,9 @@ static int narrow_by_known(void *payload, const struct root_record *root)
 	const struct narrowing *all = payload;
 	const struct database *database = all->database;
 	CLEANUP(cleanup_free) char *root_path = strndup(root->path.ptr, root->path.len);
+	const char *sysroot = sysroot_of(all->options);
 	CLEANUP(cleanup_free) char *path = NULL;
-	int code;
+	int code = 0;
 
 	if (!(*all->mode & 0044))
 		return 1;
@@ -289,24 +291,25 @@ static int narrow_by_known(void *payload, const struct root_record *root)
 		return 0;
 	if (!root_path)
 		return error_nomem(all->error);
-	code = known_root_path(all->options, database->file, root_path, &path, all->error);
-	return code < 0 || !path ? code
-	                         : databases_narrow(path, database->real, database->sysroot,
-	                                            all->mode, all->error);
+	if (!sysroot || root_path[0] != '/')
+		code = known_root_path(all->options, database->file, root_path, &path, all->error);
+	else if (!(path = text_format("%s%s", sysroot, root_path)))
+		return error_nomem(all->error);
+	return code < 0 ? code : databases_narrow(path, database->real, all->mode, all->error);
 }
 
 /* The published file may still contain private data: rows, events, and free pages. */
 int database_mode(const struct options *options, const struct database *database,
                   struct reader *reader, mode_t *mode, struct error *error)
 {
-	const char *beside = database->real, *sysroot = database->sysroot;
+	const char *beside = database->real;
 	struct narrowing all = {options, database, mode, error};
 	int code;
 
 	*mode = 0644;
-	code = databases_narrow(database->file, beside, sysroot, mode, error);
+	code = databases_narrow(database->file, beside, mode, error);
 	for (size_t i = 0; code == 0 && i < database->root_count; i++)
-		code = databases_narrow(database->roots[i].path, beside, sysroot, mode, error);
+		code = databases_narrow(database->roots[i].path, beside, mode, error);
 	if (code == 0 && reader)
 		code = reader_roots(reader, narrow_by_known, &all, error);
 	return code < 0 ? code : 0;

@@ -91,10 +91,9 @@ static inline struct readers database_readers(const struct database *database, m
 
 /*
  * Restrict *mode, of a file published at the real path @beside, to its users who can also read the
- * file at @path. @sysroot: see safe_path_look().
+ * file at @path.
  */
-int databases_narrow(const char *path, const char *beside, const char *sysroot, mode_t *mode,
-                     struct error *error);
+int databases_narrow(const char *path, const char *beside, mode_t *mode, struct error *error);
 
 /*
  * The roots in a database, whether or not a command names them: an environment loses a site

@@ -199,14 +199,13 @@ static int find_mode(const struct work *work, const entrydb_entry_point *plugin,
                      mode_t *mode)
 {
 	static const char *const files[] = {"", "/METADATA", "/PKG-INFO", "/RECORD"};
-	const char *sysroot = work->database->sysroot;
-	int code = databases_narrow(object, work->real, sysroot, mode, work->error);
+	int code = databases_narrow(object, work->real, mode, work->error);
 
 	for (size_t i = 0; code == 0 && i < sizeof(files) / sizeof(*files); i++) {
 		CLEANUP(cleanup_free)
 		char *path = text_format("%s%s", entrydb_entry_point_file(plugin), files[i]);
 
-		code = path ? databases_narrow(path, work->real, sysroot, mode, work->error)
+		code = path ? databases_narrow(path, work->real, mode, work->error)
 		            : error_nomem(work->error);
 	}
 	return code;

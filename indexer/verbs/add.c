@@ -330,8 +330,8 @@ static int add_archives(struct edit *edit, void *payload, struct error *error)
 			continue;
 		}
 		root_path = layout_root_path(edit->database->file, absolute);
-		code = root_path ? databases_narrow(absolute, edit->database->real,
-		                                    edit->database->sysroot, &edit->mode, error)
+		code = root_path ? databases_narrow(absolute, edit->database->real, &edit->mode,
+		                                    error)
 		                 : error_nomem(error);
 		add->readers = database_readers(edit->database, edit->mode);
 		if (code == 0)

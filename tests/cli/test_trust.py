@@ -482,6 +482,28 @@ class Publishing(TrustTest):
             self.assertEqual(stat.S_IMODE(os.stat(catalogue).st_mode), 0o644 if name == "a" else 0o600)
             os.chmod(f"{self.top}/a.zip", 0o600)
 
+    def test_closed_below_a_root(self):
+        """The same below --root with a database elsewhere; and a link there leads to where it leads inside."""
+        os.chmod(self.top, 0o755)
+        image, database = f"{self.top}/image", f"{self.top}/elsewhere.db"
+        site = f"{image}/opt/a/{SITE}"
+        add_distribution(site, "private", text="[secret]\nword = is:swordfish\n")
+        add_distribution(f"{image}/opt/b/{SITE}", "open")
+        words = ("--root", image, "--db", database, "update")
+        self.run_program(*words, "/opt/a", "/opt/b", status=DONE)
+        self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o644)
+        os.chmod(f"{image}/opt/a/lib", 0o700)
+        self.run_program(*words, "/opt/b", status=DONE)
+        self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o600)
+        os.unlink(database)
+        os.rename(f"{image}/opt/a", f"{image}/private")
+        os.symlink("/private", f"{image}/opt/a")
+        for mode, expected in ((0o700, 0o600), (0o755, 0o644)):
+            os.chmod(f"{image}/private/lib", mode)
+            self.run_program(*words, "/opt/a", status=DONE)
+            self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), expected)
+            os.unlink(database)
+
     def test_private_archives(self):
         egg, catalogue = f"{self.site}/p-1.0-py3.11.egg", f"{self.top}/catalogue.db"
         with zipfile.ZipFile(egg, "w") as archive:
