@@ -482,6 +482,19 @@ class Publishing(TrustTest):
             self.assertEqual(stat.S_IMODE(os.stat(catalogue).st_mode), 0o644 if name == "a" else 0o600)
             os.chmod(f"{self.top}/a.zip", 0o600)
 
+    def test_closed_to_its_owner_too(self):
+        """What even its owner can no longer enter is no reason to leave the database as it is."""
+        os.chmod(self.top, 0o755)
+        self.venv_of_other()
+        for words in (["update"], ["update", "--hook", "pip"]):
+            self.run_program("update", self.prefix, status=DONE, user=self.other.uid)
+            self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o644)
+            os.chmod(f"{self.prefix}/lib", 0o600)
+            self.run_program(*words, self.prefix, status=None, user=self.other.uid)
+            self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o600, words)
+            os.chmod(f"{self.prefix}/lib", 0o755)
+            os.unlink(self.database)
+
     def test_closed_below_a_root(self):
         """The same below --root with a database elsewhere; and a link there leads to where it leads inside."""
         os.chmod(self.top, 0o755)
