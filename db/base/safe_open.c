@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "db/base/libc.h"
@@ -34,4 +36,12 @@ int safe_open_file(int directory, const char *name, int flags, mode_t mode)
 		return safe_openat(directory, name, flags, mode);
 	errno = ENXIO;
 	return -1;
+}
+
+bool safe_is_of_process(int fd, const struct stat *status)
+{
+	struct statfs system;
+
+	return S_ISREG(status->st_mode) && status->st_size == 0 && fstatfs(fd, &system) == 0 &&
+	       system.f_type == PROC_SUPER_MAGIC;
 }

@@ -32,6 +32,13 @@ static inline bool safe_same_file(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
+/*
+ * Is the open file one of procfs, such as /proc/PID/cmdline? Reading it waits for the memory of the
+ * process, which its owner can keep locked. (They have no size; so only empty files cost a
+ * request.)
+ */
+bool safe_is_of_process(int fd, const struct stat *status);
+
 /* Opening one can have effects, such as rewinding a tape. */
 static inline bool safe_is_device(const struct stat *status)
 {

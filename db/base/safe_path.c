@@ -110,7 +110,8 @@ static int judge_look(const struct walk *walk)
 
 	if (walk->leader == 0)
 		return 0;
-	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode))
+	if ((!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode)) ||
+	    safe_is_of_process(walk->fd, status))
 		return ENXIO;
 	return walk->leader == status->st_uid ||
 	                       (walk->search & trust_everybody(walk->fd, status) & S_IROTH)

@@ -857,6 +857,30 @@ class Looking(TrustTest):
         self.assertIn("\tabsent", self.run_program("status", "--path", f"{self.prefix}/lib/python3.13").out)
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_the_memory_of_his_process(self):
+        """Who reads its command line waits for its memory, which its owner can keep locked: root does not read it."""
+        theirs = subprocess.Popen(["sleep", "60"], user=self.other.uid, group=self.other.gid, extra_groups=[])
+        self.addCleanup(theirs.wait)
+        self.addCleanup(theirs.kill)
+        image, trace = f"{self.top}/image", f"{self.top}/trace"
+        os.makedirs(f"{image}/proc")
+        for prefix, site in ((self.prefix, self.site), (f"{image}/usr", f"{image}/usr/lib/python3/dist-packages")):
+            add_distribution(site, "alpha")
+            for place in (f"{site}/more.pth", f"{prefix}/pyvenv.cfg"):
+                os.symlink(f"/proc/{theirs.pid}/cmdline", place)
+        self.other.own(self.top)
+        os.chmod(self.top, 0o755)
+        mount = [shutil.which("unshare") or "false", "--mount", "/bin/sh", "-c", f'{shutil.which("mount")} --bind /proc {image}/proc && exec "$@"', "sh"]
+        can_mount = subprocess.run([*mount, PROGRAM, "--version"], capture_output=True, check=False).returncode == 0
+        for verb in (["list"], ["status"], ["audit", self.prefix], *([["list", "--root", image], ["audit", "--root", image]] if can_mount else [])):
+            subprocess.run([*(mount if "--root" in verb else []), shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open,read,pread64", "-y", "-o", trace,
+                            PROGRAM, *verb], env=self.environment(VIRTUAL_ENV=self.prefix, ASAN_OPTIONS=NO_LEAKS), capture_output=True, check=False)
+            with open(trace, encoding="utf-8") as lines:
+                seen = [line for line in lines if f"/{theirs.pid}/cmdline>" in line]
+            self.assertTrue(seen, verb)
+            self.assertEqual([line for line in seen if "read" in line.partition("(")[0]], [], verb)
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_the_root_of_his_process(self):
         """What lies behind such a link may never answer: root does not even look there."""
         there = f"/proc/{os.getpid()}/root"
