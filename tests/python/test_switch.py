@@ -275,6 +275,20 @@ class Refresh(SwitchTest):
             self.assertIn("omega", self.ask())
             self.assertEqual((read(precious), os.stat(precious).st_mtime), ("as it was", 1))
 
+    @unittest.skipIf(os.geteuid() != 0, "only root can give a directory away")
+    def test_prefix_given_away(self):
+        """Root's files may remain in a prefix that is another user's now: not even their times change."""
+        self.entrydb("on")
+        other = f"{self.place}/other"
+        os.makedirs(f"{other}/lib")
+        for name in "entry_points.db", "entry_points.db.lock":
+            write(f"{other}/lib/{name}", "")
+            os.utime(f"{other}/lib/{name}", (1, 1))
+        os.chown(other, support.STRANGER, support.STRANGER)
+        run(self.environment.python, "-c", "from entrydb import _refresh; "
+            f"_refresh.start([({self.environment.site!r}, {other!r} + '/lib/entry_points.db')])")
+        self.assertEqual(os.stat(f"{other}/lib/entry_points.db.lock").st_mtime, 1)
+
     def test_no_lock_file(self):
         """Where a link to the database's directory may lead to after it was switched: nothing is created."""
         self.entrydb("on")
