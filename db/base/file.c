@@ -161,7 +161,7 @@ static int no_process(int fd)
 
 /*
  * Who made the tree may have been able to make devices: an image that is mounted, for instance. So
- * the path is resolved first, and only without /proc once more. Nor are files of procfs opened: a
+ * the path is resolved first, and only without /proc once more. Files of procfs are refused, too: a
  * system that is in use has one, with the processes of its users.
  */
 static int open_below(int top, const char *inside, int flags)

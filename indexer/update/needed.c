@@ -131,9 +131,8 @@ bool update_is_needed(const struct options *options, const struct database *data
 	if (options->fresh == ENTRYDB_FRESH_ROOTS &&
 	    plugin_kinds_load(options->sysroot, &question.kinds, NULL, NULL) < 0)
 		return true;
-	if (question.reader &&
-	    (reader_status(question.reader).is_marked_stale ||
-	     (!lenient && must_narrow(&question, mode)) || has_gone_roots(options, &question)))
+	if (question.reader && (reader_status(question.reader).is_marked_stale ||
+	                        must_narrow(&question, mode) || has_gone_roots(options, &question)))
 		return true;
 	question.readers = database_readers(database, mode);
 	for (size_t i = 0; i < database->root_count; i++)

@@ -8,6 +8,7 @@ import random
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -215,6 +216,12 @@ class BadCases(HookTest):
         os.unlink(f"{self.top}/disk/filler")
         self.silent_hook("--db", file, self.prefix)
         self.assertEqual((self.names(file), leftovers(file)), (["alpha", "beta"], []))
+        support.fill(f"{self.top}/disk")
+        os.chmod(self.site, 0o700)  # nothing new, but the file may no longer be read by everybody
+        self.assertIn("No space left", self.hook_with_one_line("--db", file, self.prefix))
+        os.unlink(f"{self.top}/disk/filler")
+        self.silent_hook("--db", file, self.prefix)
+        self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o600)
 
     def remount(self, how):
         subprocess.run(["mount", "-o", f"remount,{how}", f"{self.top}/disk"], check=True)
