@@ -261,7 +261,7 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 
 /*
  * The name of this machine may be resolved by a server. (By default, libpq prints notices of the
- * server, without limit.)
+ * server, without limit; and waits, also without one, until the server takes what it sends.)
  */
 static int complete(struct fleet *fleet, struct error *error)
 {
@@ -270,6 +270,7 @@ static int complete(struct fleet *fleet, struct error *error)
 	int code = 0;
 
 	PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
+	PQsetnonblocking(fleet->connection, 1); /* if it fails, so does connecting */
 	while (code == 0 && PQstatus(fleet->connection) != CONNECTION_BAD &&
 	       next != PGRES_POLLING_OK) {
 		if (host != PQhost(fleet->connection)) /* each host has its own time limit */
@@ -284,7 +285,7 @@ static int complete(struct fleet *fleet, struct error *error)
 			next = PQconnectPoll(fleet->connection);
 	}
 	computing_limit(0);
-	if (code == 0 && (next != PGRES_POLLING_OK || PQsetnonblocking(fleet->connection, 1) != 0))
+	if (code == 0 && next != PGRES_POLLING_OK)
 		code = failed(fleet, ERROR_IO, error);
 	return code;
 }

@@ -842,6 +842,25 @@ class Answers(Fleet):
             reply = self.run_program("push", f"postgresql://h@/fleet?host={top}", self.prefix, status=COULD_NOT)
         self.assertEqual(reply.err, "entrydb: the fleet's server: cannot allocate memory for input buffer\n")
 
+    def test_passwords_without_end(self):
+        """Each demand has an answer, which this server does not read."""
+        released = threading.Event()
+
+        def demand(peer):
+            with contextlib.suppress(OSError):
+                peer.sendall(message(b"R", (5).to_bytes(4, "big") + b"salt") * 400_000)
+            released.wait()
+
+        self.update()
+        with tempfile.TemporaryDirectory(dir="/tmp") as top:  # paths of sockets must be short
+            for path in (f"{top}/.s.PGSQL.5432", None):
+                server = Impostor(None, demand, authenticated=False, path=path)
+                self.addCleanup(server.close)
+                self.addCleanup(released.set)
+                at = f"/fleet?host={top}" if path else f"127.0.0.1:{server.port}/fleet"
+                reply = self.run_program("push", f"postgresql://h:hush@{at}", self.prefix, status=COULD_NOT)
+                self.assertRegex(reply.err, r"\Aentrydb: the fleet's server: .+\n\Z")
+
     def test_a_password_that_takes_an_hour_to_prove(self):
         def demand(peer):
             peer.sendall(message(b"R", (10).to_bytes(4, "big") + b"SCRAM-SHA-256\0\0"))
