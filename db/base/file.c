@@ -147,7 +147,7 @@ static int resolve_below(int top, const char *inside, int flags)
 	return safe_look_open(top, inside, flags);
 }
 
-/* @fd, unless it is a file of procfs; takes ownership of it. */
+/* @fd, unless it is of procfs; takes ownership of it. */
 static int no_process(int fd)
 {
 	CLEANUP(cleanup_close) int opened = fd;
@@ -210,8 +210,9 @@ int file_open(int directory, const char *name, int flags)
 {
 	CLEANUP(cleanup_free) char *inside = NULL;
 	CLEANUP(cleanup_free) char *path = NULL;
+	const bool is_own_name = flags & FILE_OWN_NAME;
 	const bool may_be_device =
-	        !(flags & (O_DIRECTORY | FILE_OWN_NAME)); /* O_DIRECTORY: the kernel refuses one */
+	        !is_own_name && !(flags & O_DIRECTORY); /* else the kernel refuses one */
 	int top, fd;
 
 	flags |= O_RDONLY | O_CLOEXEC;
@@ -228,7 +229,7 @@ int file_open(int directory, const char *name, int flags)
 	             : open_how(directory, name, flags, RESOLVE_NO_SYMLINKS);
 	if (fd < 0 && (errno == ELOOP || is_unknown(errno)) && (path = path_of(directory, name)))
 		fd = safe_look_open(-1, path, flags);
-	return may_be_device ? no_process(fd) : fd;
+	return is_own_name ? fd : no_process(fd);
 }
 
 int file_open_for(struct readers readers, int directory, const char *name)

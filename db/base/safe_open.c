@@ -42,6 +42,6 @@ bool safe_is_of_process(int fd, const struct stat *status)
 {
 	struct statfs system;
 
-	return S_ISREG(status->st_mode) && status->st_size == 0 && fstatfs(fd, &system) == 0 &&
+	return status->st_size == 0 && fstatfs(fd, &system) == 0 &&
 	       system.f_type == PROC_SUPER_MAGIC;
 }

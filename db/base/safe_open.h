@@ -33,9 +33,9 @@ static inline bool safe_same_file(const struct stat *a, const struct stat *b)
 }
 
 /*
- * Is the open file one of procfs, such as /proc/PID/cmdline? Reading it waits for the memory of the
- * process, which its owner can keep locked. (They have no size; so only empty files cost a
- * request.)
+ * Is the open file or directory one of procfs, such as /proc/PID/cmdline or map_files? Reading it
+ * waits for the memory of the process, which its owner can keep locked. (They have no size; so only
+ * what is empty costs a request.)
  */
 bool safe_is_of_process(int fd, const struct stat *status);
 
