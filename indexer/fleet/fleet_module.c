@@ -184,7 +184,8 @@ static int prepare(struct fleet *fleet, const char *url, struct error *error)
 	char *message = NULL;
 	CLEANUP(cleanup_settings) PQconninfoOption *own = PQconninfoParse(url, &message);
 	const char *quoted = message ? strstr(message, ": \"") : NULL;
-	const char *host = value_of(own, "host"), *name = value_of(own, "dbname");
+	const char *host = value_of(own, "host"), *name = value_of(own, "dbname"),
+	           *port = value_of(own, "port");
 
 	if (!own && !message)
 		return error_nomem(error);
@@ -196,7 +197,7 @@ static int prepare(struct fleet *fleet, const char *url, struct error *error)
 	if (!own)
 		return ERROR_INVALID;
 	if ((host && host[0] != '/' && strchr(host, '@')) ||
-	    (name && name[0] != '/' && strchr(name, '@')))
+	    (name && name[0] != '/' && strchr(name, '@')) || (port && strchr(port, '@')))
 		return error_set(error, ERROR_INVALID,
 		                 "the fleet's URL: in a password '@' is written %%40, '/' %%2F, "
 		                 "'?' %%3F and '#' %%23");

@@ -276,10 +276,11 @@ int command_push(const struct options *options, struct error *error)
 	struct options rest = *options;
 	int code;
 
-	if (url && strncmp(url, "postgresql:", 11) != 0 && strncmp(url, "postgres:", 9) != 0 &&
+	/* No message quotes it, since anything in it may be a password. */
+	if (url && strncmp(url, "postgresql://", 13) != 0 && strncmp(url, "postgres://", 11) != 0 &&
 	    (strncmp(url, "service=", 8) != 0 || strpbrk(url, " '\\")))
-		return usage_error("push", "%s: expected postgresql://..., or service=NAME",
-		                   options->arguments[0]);
+		return usage_error("push", "the fleet's URL: expected postgresql://..., or "
+		                           "service=NAME");
 	rest.arguments++;
 	rest.argument_count--;
 	code = url ? databases_of_arguments(&rest, false, &push.databases, error)

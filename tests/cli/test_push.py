@@ -589,13 +589,14 @@ class Secrets(Fleet):
 
     def test_messages(self):
         for url in ("postgresql://h1:hush@[::1/fleet", "postgresql://h1:hu%zzhush@host/fleet", "postgresql://h1:hush@host/fleet?nonsense=1",
-                    "postgresql://h1:hu@hush@host/fleet", "postgresql://h1:hu/hush@host/fleet", "postgresql://h1:hu?hush@host/fleet",
+                    "postgresql://h1:hu@hush@host/fleet", "postgresql://h1:hu@sh:hush@host/fleet", "postgresql://h1:hu/hush@host/fleet", "postgresql://h1:hu?hush@host/fleet",
                     "postgresql://h1:hu#hush@host/fleet", "postgresql://h1:hush@host:99999/fleet", "postgresql:///?password=a&hush",
                     "postgresql://h1:hush@127.0.0.1:1/fleet", "postgresql:///fleet?host=/nowhere&password=hush"):
             reply = self.run_program("push", url, self.prefix, status=COULD_NOT)
             self.assertRegex(reply.err, r"\Aentrydb: the fleet's (URL|server): [^\n]*\n\Z")
             self.assertNotIn("hush", reply.err)
-        self.assertNotIn("hush", self.run_program("push", "postgre://h1:hush@host/fleet", self.prefix, status=USAGE).err)
+        for url in ("postgre://h1:hush@host/fleet", "postgresql:/h1:hush@host", "postgres:h1:hush@host/fleet", "host=h password = hush"):
+            self.assertNotIn("hush", self.run_program("push", url, self.prefix, status=USAGE).err)
 
     @support.needs_root
     def test_files_of_another_user(self):
