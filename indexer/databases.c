@@ -337,7 +337,7 @@ int known_root_path(const struct options *options, const char *file, const char 
 	CLEANUP(cleanup_free) char *base = layout_base(file);
 
 	*out = NULL;
-	if (options->sysroot && root_path[0] == '/')
+	if (sysroot_of(options) && root_path[0] == '/')
 		return 0;
 	if (base)
 		*out = layout_path_of_root(base, slice_of(root_path));

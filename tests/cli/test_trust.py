@@ -517,6 +517,18 @@ class Publishing(TrustTest):
             self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), expected)
             os.unlink(database)
 
+    def test_closed_below_the_root_of_all(self):
+        """The same below --root /, which is no other place than without it."""
+        os.chmod(self.top, 0o755)
+        database = f"{self.top}/elsewhere.db"
+        for name in "ab":
+            add_distribution(f"{self.top}/{name}/{SITE}", name)
+        words = ("--root", "/", "--db", database, "update")
+        self.run_program(*words, f"{self.top}/a", f"{self.top}/b", status=DONE)
+        os.chmod(f"{self.top}/a/lib", 0o700)
+        self.run_program(*words, f"{self.top}/b", status=DONE)
+        self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o600)
+
     def test_private_archives(self):
         egg, catalogue = f"{self.site}/p-1.0-py3.11.egg", f"{self.top}/catalogue.db"
         with zipfile.ZipFile(egg, "w") as archive:
