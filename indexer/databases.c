@@ -285,9 +285,8 @@ static int narrow_by_known(void *payload, const struct root_record *root)
 	const struct narrowing *all = payload;
 	const struct database *database = all->database;
 	CLEANUP(cleanup_free) char *root_path = strndup(root->path.ptr, root->path.len);
-	const char *sysroot = sysroot_of(all->options);
 	CLEANUP(cleanup_free) char *path = NULL;
-	int code = 0;
+	int code;
 
 	if (!(*all->mode & 0044))
 		return 1;
@@ -296,9 +295,10 @@ static int narrow_by_known(void *payload, const struct root_record *root)
 		return 0;
 	if (!root_path)
 		return error_nomem(all->error);
-	if (!sysroot || root_path[0] != '/')
-		code = known_root_path(all->options, database->file, root_path, &path, all->error);
-	else if (!(path = text_format("%s%s", sysroot, root_path)))
+	code = known_root_path(all->options, database->file, root_path, &path, all->error);
+	if (code == 0 && !path) /* it is meant inside --root */
+		path = text_format("%s%s", all->options->sysroot, root_path);
+	if (code == 0 && !path)
 		return error_nomem(all->error);
 	return code < 0 ? code : databases_narrow(path, database->real, all->mode, all->error);
 }

@@ -147,31 +147,18 @@ static int resolve_below(int top, const char *inside, int flags)
 	return safe_look_open(top, inside, flags);
 }
 
-/* @fd, unless it is of procfs; takes ownership of it. */
-static int no_process(int fd)
-{
-	CLEANUP(cleanup_close) int opened = fd;
-	struct stat status;
-
-	if (fd < 0 || fstat(fd, &status) != 0 || !safe_is_of_process(fd, &status))
-		return take_fd(&opened);
-	errno = ENXIO;
-	return -1;
-}
-
 /*
  * Who made the tree may have been able to make devices: an image that is mounted, for instance. So
- * the path is resolved first, and only without /proc once more. Files of procfs are refused, too: a
- * system that is in use has one, with the processes of its users.
+ * the path is resolved first, and only without /proc once more.
  */
 static int open_below(int top, const char *inside, int flags)
 {
 	CLEANUP(cleanup_close)
 	int fd = resolve_below(top, inside, O_PATH | (flags & (O_DIRECTORY | O_NOFOLLOW)));
 	int opened = fd < 0 ? -1 : safe_reopen(fd, flags);
-	if (fd >= 0 && opened < 0 && errno == ENOSYS)
-		opened = resolve_below(top, inside, flags);
-	return flags & O_PATH ? opened : no_process(opened);
+
+	return fd >= 0 && opened < 0 && errno == ENOSYS ? resolve_below(top, inside, flags)
+	                                                : opened;
 }
 
 /* openat() with O_PATH; root follows no magic link of another process: see walk.c. */
@@ -206,6 +193,18 @@ static bool is_device(int directory, const char *name)
 	       look_at(false, directory, name, &status) == 0 && safe_is_device(&status);
 }
 
+/* @fd, unless it is of procfs; takes ownership of it. */
+static int no_process(int fd)
+{
+	CLEANUP(cleanup_close) int opened = fd;
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0 || !safe_is_of_process(fd, &status))
+		return take_fd(&opened);
+	errno = ENXIO;
+	return -1;
+}
+
 int file_open(int directory, const char *name, int flags)
 {
 	CLEANUP(cleanup_free) char *inside = NULL;
@@ -227,9 +226,10 @@ int file_open(int directory, const char *name, int flags)
 	fd = errno == ENXIO || strstr(name, "..")
 	             ? -1
 	             : open_how(directory, name, flags, RESOLVE_NO_SYMLINKS);
-	if (fd < 0 && (errno == ELOOP || is_unknown(errno)) && (path = path_of(directory, name)))
-		fd = safe_look_open(-1, path, flags);
-	return is_own_name ? fd : no_process(fd);
+	if (fd >= 0 || (errno != ELOOP && !is_unknown(errno)))
+		return is_own_name ? fd : no_process(fd);
+	path = path_of(directory, name);
+	return path ? safe_look_open(-1, path, flags) : -1;
 }
 
 int file_open_for(struct readers readers, int directory, const char *name)

@@ -39,11 +39,10 @@ void file_sysroot_close(struct file_sysroot *sysroot);
  * openat() for reading, with additional @flags; -1 on failure. If the process is root, symbolic
  * links of other users are followed only as safe_look_open() allows (with O_PATH, all but those to
  * /proc/PID/root and the like, whose file systems may never answer), and devices are not opened:
- * that can have effects, such as rewinding a tape. Files of procfs are refused, too: see
- * safe_is_of_process().
- * Users cannot create devices, but a path in a user's file, such as a .pth file, can name one.
- * FILE_OWN_NAME: @name does not come from the contents of a file, so the check for devices, one
- * more request on a network, is omitted.
+ * that can have effects, such as rewinding a tape; nor is procfs: see safe_is_of_process(). Users
+ * cannot create devices, but a path in a user's file, such as a .pth file, can name one.
+ * FILE_OWN_NAME: @name does not come from the contents of a file, so these checks, one more request
+ * on a network, are omitted.
  */
 enum { FILE_OWN_NAME = O_NOCTTY };
 int file_open(int directory, const char *name, int flags);

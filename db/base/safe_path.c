@@ -76,11 +76,11 @@ int safe_reopen(int fd, int flags)
 		return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (fstat(fd, &status) != 0)
 		return -1;
+	errno = ENXIO;
+	if (safe_is_device(&status) || safe_is_of_process(fd, &status))
+		return -1;
 	if (S_ISDIR(status.st_mode))
 		return (int)TEMP_FAILURE_RETRY(openat(fd, ".", flags));
-	errno = ENXIO;
-	if (safe_is_device(&status))
-		return -1;
 	file_fd_path(name, fd);
 	fd = (int)TEMP_FAILURE_RETRY(open(name, flags & ~O_NOFOLLOW));
 	if (fd < 0 && errno == ENOENT) /* that is no fact about the file */
@@ -110,8 +110,7 @@ static int judge_look(const struct walk *walk)
 
 	if (walk->leader == 0)
 		return 0;
-	if ((!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode)) ||
-	    safe_is_of_process(walk->fd, status))
+	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode))
 		return ENXIO;
 	return walk->leader == status->st_uid ||
 	                       (walk->search & trust_everybody(walk->fd, status) & S_IROTH)

@@ -60,10 +60,10 @@ bool safe_is_reached(const char *path, const char *beside, const char *sysroot, 
 
 /*
  * open() for reading files of other users: if links of a user other than root were followed, the
- * file must belong to that user or be readable by everyone; else EACCES. Devices are never opened,
- * and behind such links only regular files, except those of procfs, and directories: else ENXIO.
- * @top: -1, or the directory that stands for "/", below which every link may be followed. -1 and
- * errno on failure.
+ * file must belong to that user or be readable by everyone; else EACCES. Devices and procfs are
+ * never opened, and behind such links only regular files and directories: else ENXIO. @top: -1, or
+ * the directory that stands for "/", below which every link may be followed. -1 and errno on
+ * failure.
  */
 int safe_look_open(int top, const char *path, int flags);
 
@@ -77,7 +77,8 @@ char *safe_real_path(const char *path, int *directory);
 char *safe_path_existing(const char *path, const char *sysroot);
 
 /*
- * Open for reading what is open as @fd (O_PATH). ENXIO: a device; ENOSYS: a file, without /proc.
+ * Open for reading what is open as @fd (O_PATH). ENXIO: a device, or of procfs; ENOSYS: a file,
+ * without /proc.
  */
 int safe_reopen(int fd, int flags);
 

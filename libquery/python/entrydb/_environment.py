@@ -96,11 +96,9 @@ class Environment:
 
     def _check_owner(self, verb):
         """Raise Refused unless the effective user owns the site directory, and no third one a directory above."""
-        owners = [*map(os.stat, _program.directories_above(self.path)), os.fstat(self.directory)]
-        user = os.geteuid()
-        owner = next((each for each in owners if each.st_uid not in (0, user)), owners[-1])
+        owner = _program.stranger_above(self.path) or os.fstat(self.directory)
         uid, gid = owner.st_uid, owner.st_gid
-        if uid == user:
+        if uid == os.geteuid():
             return
         command = f"; run: setpriv --reuid={uid} --regid={gid} --clear-groups " \
             f"{shlex.quote(sys.executable)} -m entrydb {verb}"

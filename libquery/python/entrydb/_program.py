@@ -21,10 +21,12 @@ def rules():
     return "%d.%d" % sys.version_info[:2]
 
 
-def directories_above(path):
-    """Return the directories above a path, with links resolved, from "/" on."""
+def stranger_above(path):
+    """Return the status of the first directory above a path, with links resolved, from "/" on, that belongs
+    neither to root nor to the effective user; None if there is none."""
     names = os.path.realpath(path).split("/")
-    return ["/".join(names[:at]) or "/" for at in range(1, len(names))]
+    above = (os.stat("/".join(names[:at]) or "/") for at in range(1, len(names)))
+    return next((each for each in above if each.st_uid not in (0, os.geteuid())), None)
 
 
 def restore_signals():

@@ -29,7 +29,7 @@ def _claim(file):
     times of the lock file change; its time of access, 0, shows that the other one is that of a claim.
     """
     try:
-        if any(os.stat(each).st_uid not in (0, os.geteuid()) for each in _program.directories_above(file)):
+        if _program.stranger_above(file):
             return False
         lock = os.open(f"{file}.lock", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
