@@ -23,7 +23,7 @@ from support import (CommandTest, PROGRAM, build_type_is_sanitized, main, metada
 
 GROWTH = 2.8
 NOISE = 0.05  # CPU seconds of constant costs: start-up, pages of the database
-RUNS = 3
+RUNS = 2
 ATTEMPTS = 5
 MEGABYTE = 1 << 20
 MEMORY = "/dev/shm"  # no disk is measured, and many files are created
