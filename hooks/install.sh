@@ -151,14 +151,25 @@ END
     judged=$about
 }
 
+# Print the paths that a variable names, and what follows the first slash of each item of a list: a name
+# may contain a space.
+places_in() {
+    say "$1" | grep -o '/[^][ "'"'"'*:;,=?]*'
+    say "$1" | tr : '\n' | grep -o '/.*'
+}
+
+are_safe_for_root() {
+    while IFS= read -r place; do
+        is_safe_for 0 "$place/." || return 1
+    done
+}
+
 # Unset the variables that name places of other users, as root has them after sudo -E: programs and
 # libraries would be taken from there (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH), and what is built in
 # TMPDIR could be replaced.
 forget_places_of_others() {
     for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*|\1|p' | grep -vx 'PATH\|PWD'); do
-        for place in $(eval "say \"\${$name-}\"" | grep -o '/[^][ "*:;,=?]*'); do
-            is_safe_for 0 "$place/." || unset "$name"
-        done
+        places_in "$(eval "say \"\${$name-}\"")" | are_safe_for_root || unset "$name"
     done
 }
 
@@ -505,6 +516,7 @@ program=$prefix/bin/entrydb
 prefix_owner=$(changer_of "$prefix")
 scratch=$(mktemp -d)
 scratch=$(cd "$scratch" && pwd)
+is_safe_for "$(id -u)" "$scratch/." || die "$(why_unsafe); set TMPDIR to another directory"
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 

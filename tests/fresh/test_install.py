@@ -72,9 +72,9 @@ class Install(FreshTest):
     def check_a_prefix_made_meanwhile(self):
         """By another user, in /tmp, while root builds: nothing is installed there, nor where a link leads; and nothing is
         built in that user's $TMPDIR, or with what other variables name there."""
-        for directory in ("tools", "roots", "temporary"):
+        for directory in ("tools", "roots", "their own"):
             os.mkdir(self.root.on_disk(f"/srv/{directory}"))
-        os.chown(self.root.on_disk("/srv/temporary"), support.STRANGER, support.STRANGER)
+        os.chown(self.root.on_disk("/srv/their own"), support.STRANGER, support.STRANGER)
         for made in ("/bin/mkdir /tmp/late", "ln -s /srv/roots /tmp/late"):
             for name, text in (("cmake", 'case $1 in --version) echo "cmake version 3.25" ;; -S) /bin/mkdir "$4" ;; '
                                          '--install) echo /tmp/late/bin/entrydb >"$2/install_manifest.txt" ;; esac'),
@@ -82,8 +82,8 @@ class Install(FreshTest):
                                ("mktemp", 'echo "${TMPDIR-} ${CFLAGS-} ${LDFLAGS-} $PWD" >/srv/roots/place; exec /bin/mktemp "$@"')):
                 support.write(self.root.on_disk(f"/srv/tools/{name}"), f"#!/bin/sh\n{text}\n")
                 os.chmod(self.root.on_disk(f"/srv/tools/{name}"), 0o755)
-            said = self.run_there("env", "--chdir=/srv/temporary", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", "TMPDIR=/srv/temporary",
-                                  "CFLAGS=-O2 -I/srv/temporary/include", "LDFLAGS=-L/srv/tools -s", INSTALL, "--prefix", "/tmp/late", status=1)
+            said = self.run_there("env", "--chdir=/srv/their own", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", "TMPDIR=/srv/their own",
+                                  "CFLAGS=-O2 -I'/srv/their own/include'", "LDFLAGS=-L/srv/tools -s", INSTALL, "--prefix", "/tmp/late", status=1)
             self.assertIn("install.sh: /tmp/late belongs to another user, or others may write to it; ", said)
             self.run_there("rm", "-r", "/tmp/late")
             self.assertEqual(support.read(self.root.on_disk("/srv/roots/place")), "  -L/srv/tools -s /\n")
