@@ -16,8 +16,11 @@
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
+#include "libquery/disk/metadata/pth.h"
 #include "libquery/layout.h"
 #include "libquery/sites.h"
+
+#define DIRECT_URL_READ ((size_t)64 << 10) /* bytes of direct_url.json that are read */
 
 /* The component "pythonX.Y" of @path after its prefix; "python3" if there is none. */
 static struct slice python_of(const char *path, size_t prefix_len)
@@ -99,12 +102,19 @@ static int check_import(const char *directory, const char *name, struct error *e
 	return code < 0 ? code : check_files(compiled, name, error);
 }
 
-/* The same for the module and its packages, as far as they are in the path entry. */
-static int check_module(const char *place, const char *module, struct error *error)
+/* A module that is looked for in several directories. */
+struct import {
+	const char *module;
+	struct error *error;
+};
+
+/* The same for the module and its packages, as far as they are in the directory; a pth_each. */
+static int check_module(void *payload, const char *place)
 {
-	CLEANUP(cleanup_free) char *path = text_format("%s/%s.", place, module);
+	const struct import *import = payload;
+	CLEANUP(cleanup_free) char *path = text_format("%s/%s.", place, import->module);
 	char *dot = path ? path + strlen(place) : NULL;
-	int code = path ? 0 : error_nomem(error);
+	int code = path ? 0 : error_nomem(import->error);
 
 	while (code == 0 && (dot = strchr(dot, '.'))) {
 		char *slash;
@@ -112,13 +122,59 @@ static int check_module(const char *place, const char *module, struct error *err
 		*dot = '\0';
 		slash = strrchr(path, '/');
 		*slash = '\0';
-		code = check_import(path, slash + 1, error);
+		code = check_import(path, slash + 1, import->error);
 		*slash = '/';
 		if (code == 0)
-			code = check_import(path, "__init__", error);
+			code = check_import(path, "__init__", import->error);
 		*dot = '/';
 	}
 	return code;
+}
+
+/* Replace %NN of a URL, in place. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		const char digits[] = {text[1], text[1] ? text[2] : '\0', '\0'};
+		const bool is_escape =
+		        *text == '%' && strspn(digits, "0123456789abcdefABCDEF") == 2;
+
+		*to++ = is_escape ? (char)strtol(digits, NULL, 16) : *text;
+		text += is_escape ? 2 : 0;
+	}
+	*to = '\0';
+}
+
+/* The same for the sources of an editable install, where its import hook finds modules. */
+static int check_sources(const char *info, struct error *error)
+{
+	CLEANUP(cleanup_free) char *file = text_format("%s/direct_url.json", info);
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t len;
+	int code = file ? small_file_read(file, DIRECT_URL_READ, &text, &len, error)
+	                : error_nomem(error);
+	char *place = code > 0 && strstr(text, "\"editable\"") ? strstr(text, "file://") : NULL;
+
+	place = place ? strchr(place + strlen("file://"), '/') : NULL;
+	if (code <= 0 || !place)
+		return code;
+	place[strcspn(place, "\"")] = '\0';
+	unescape(place);
+	return check_owner(place, error);
+}
+
+/* All places where Python may find it. */
+static int check_entry_point(const entrydb_entry_point *entry_point, struct error *error)
+{
+	const char *own = entrydb_entry_point_path(entry_point);
+	struct import import = {entrydb_entry_point_module(entry_point), error};
+	int code = check_module(&import, own);
+
+	if (code == 0)
+		code = pth_walk(own, own, READERS_NONE, check_module, &import, error);
+	return code < 0 ? code : check_sources(entrydb_entry_point_file(entry_point), error);
 }
 
 /* The same for the standard library of a virtual environment, which pyvenv.cfg determines. */
@@ -173,7 +229,7 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 		        own);
 	code = check_owner(own, error);
 	if (code == 0 && geteuid() == 0)
-		code = check_module(own, entrydb_entry_point_module(entry_point), error);
+		code = check_entry_point(entry_point, error);
 	if (code == 0)
 		code = check_owner(*out, error);
 	return code < 0 ? code : check_settings(*out, error);

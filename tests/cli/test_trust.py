@@ -8,6 +8,7 @@ import base64
 import contextlib
 import glob
 import hashlib
+import json
 import os
 import pwd
 import re
@@ -18,6 +19,7 @@ import stat
 import struct
 import subprocess
 import unittest
+import urllib.parse
 import zipfile
 
 import far
@@ -1055,6 +1057,30 @@ class Running(TrustTest):
             self.assertIn(why, self.run_program("run", "evil", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT).err)
         self.assert_untouched()
 
+
+    def test_an_editable_install_of_another_user_s_sources(self):
+        """Python finds the module there, by a .pth file or by an import hook; and a directory that does not exist could be made."""
+        theirs = f"{self.top}/their sources"
+        os.makedirs(f"{theirs}/src")
+        write(f"{theirs}/src/evil.py", f"open({self.mine + '/pwned'!r}, 'w')\ndef main():\n    pass\n")
+        self.other.own(theirs)
+        shutil.rmtree(self.prefix)
+        subprocess.run([PYTHON, "-m", "venv", "--without-pip", self.prefix], check=True)
+        site = glob.glob(f"{self.prefix}/lib/python*/site-packages")[0]
+        info = add_distribution(site, "evil", text="[console_scripts]\nevil = evil:main\n")
+        for name, text in ((f"{site}/evil.pth", f"{theirs}/src\n"), (f"{site}/evil.pth", f"{theirs}/none\n"),
+                           (f"{info}/direct_url.json", json.dumps({"dir_info": {"editable": True}, "url": f"file://{urllib.parse.quote(theirs)}"}))):
+            write(name, text)
+            for verb in (["run", "evil"], ["probe", "console_scripts", "evil"]):
+                reply = self.run_program(*verb, env={"ENTRYDB_PATH": site}, status=COULD_NOT)
+                self.assertIn(f"{theirs} belongs to user {self.other.uid}", reply.err)
+            os.unlink(name)
+        self.assert_untouched()
+        os.makedirs(f"{self.mine}/src")
+        write(f"{self.mine}/src/evil.py", "def main():\n    print('mine')\n")
+        write(f"{site}/evil.pth", f"{self.mine}/src\n")
+        write(f"{info}/direct_url.json", json.dumps({"dir_info": {"editable": True}, "url": f"file://{self.mine}"}))
+        self.assertIn("mine", self.run_program("run", "evil", env={"ENTRYDB_PATH": site}, status=DONE).out)
 
     def test_the_user_site_of_another_user(self):
         """Python would run the .pth files there, as sudo may keep HOME; and compiled modules of a kept cache."""
