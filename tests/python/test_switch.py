@@ -279,14 +279,33 @@ class Refresh(SwitchTest):
     def test_prefix_given_away(self):
         """Root's files may remain in a prefix that is another user's now: not even their times change."""
         self.entrydb("on")
-        other = f"{self.place}/other"
-        os.makedirs(f"{other}/lib")
-        for name in "entry_points.db", "entry_points.db.lock":
-            write(f"{other}/lib/{name}", "")
-            os.utime(f"{other}/lib/{name}", (1, 1))
+        other, own, link = f"{self.place}/other", f"{self.place}/own", f"{self.place}/link"
+        for place in f"{other}/lib", f"{other}/by-link", own:
+            os.makedirs(place)
+            for name in "entry_points.db", "entry_points.db.lock":
+                write(f"{place}/{name}", "")
+                os.utime(f"{place}/{name}", (1, 1))
+        os.unlink(f"{other}/by-link/entry_points.db")
+        os.symlink(f"{own}/entry_points.db", f"{other}/by-link/entry_points.db")
+        os.symlink(own, link)
         os.chown(other, support.STRANGER, support.STRANGER)
-        run(self.environment.python, "-c", "from entrydb import _refresh; "
-            f"_refresh.start([({self.environment.site!r}, {other!r} + '/lib/entry_points.db')])")
+        os.chown(f"{other}/by-link", support.STRANGER, support.STRANGER)
+        for place in f"{other}/lib", f"{other}/by-link":
+            run(self.environment.python, "-c", "from entrydb import _refresh; "
+                f"_refresh.start([({self.environment.site!r}, {place!r} + '/entry_points.db')])")
+            self.assertEqual(os.stat(f"{place}/entry_points.db.lock").st_mtime, 1)
+        run(self.environment.python, "-c", f"""if True:
+            import os
+            from entrydb import _program, _refresh
+            judge = _program.stranger_above
+            def judge_and_switch(path):
+                found = judge(path)
+                os.unlink({link!r})
+                os.symlink({other!r} + '/lib', {link!r})
+                return found
+            _program.stranger_above = judge_and_switch
+            _refresh.start([({self.environment.site!r}, {link!r} + '/entry_points.db')])""")
+        self.assertEqual(os.readlink(link), f"{other}/lib")
         self.assertEqual(os.stat(f"{other}/lib/entry_points.db.lock").st_mtime, 1)
 
     def test_no_lock_file(self):

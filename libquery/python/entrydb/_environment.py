@@ -96,7 +96,7 @@ class Environment:
 
     def _check_owner(self, verb):
         """Raise Refused unless the effective user owns the site directory, and no third one a directory above."""
-        owner = _program.stranger_above(self.path) or os.fstat(self.directory)
+        owner = _program.stranger_above(self.directory) or os.fstat(self.directory)
         uid, gid = owner.st_uid, owner.st_gid
         if uid == os.geteuid():
             return

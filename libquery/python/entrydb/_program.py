@@ -21,12 +21,13 @@ def rules():
     return "%d.%d" % sys.version_info[:2]
 
 
-def stranger_above(path):
-    """Return the status of the first directory above a path, with links resolved, from "/" on, that belongs
-    neither to root nor to the effective user; None if there is none."""
-    names = os.path.realpath(path).split("/")
-    above = (os.stat("/".join(names[:at]) or "/") for at in range(1, len(names)))
-    return next((each for each in above if each.st_uid not in (0, os.geteuid())), None)
+def stranger_above(directory):
+    """Return the status of the first directory above an open one, from "/" on, that belongs neither to root nor to
+    the effective user; None if there is none. ".." does not follow links, which a stranger could switch meanwhile."""
+    above = [os.stat("..", dir_fd=directory)]
+    while not (len(above) > 1 and os.path.samestat(*above[-2:])):
+        above.append(os.stat("../" * (len(above) + 1), dir_fd=directory))
+    return next((each for each in reversed(above) if each.st_uid not in (0, os.geteuid())), None)
 
 
 def restore_signals():

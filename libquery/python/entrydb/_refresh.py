@@ -28,14 +28,17 @@ def _claim(file):
     Nothing is created and nothing written: the directory may be another user's, and the file anything. Only the
     times of the lock file change; its time of access, 0, shows that the other one is that of a claim.
     """
+    directory = None
     try:
-        if _program.stranger_above(file):
+        place, name = os.path.split(file)
+        directory = os.open(place, os.O_PATH | os.O_DIRECTORY)  # links on the way may be switched meanwhile
+        if _program.stranger_above(directory) or os.fstat(directory).st_uid not in (0, os.geteuid()):
             return False
-        lock = os.open(f"{file}.lock", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        lock = os.open(f"{name}.lock", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
         try:
             os.lockf(lock, os.F_TLOCK, 0)  # not flock(), as the writer does
             status, now = os.fstat(lock), time.time()
-            if status.st_nlink != 1 or {status.st_uid, os.stat(file).st_uid} != {os.geteuid()} \
+            if status.st_nlink != 1 or {status.st_uid, os.stat(name, dir_fd=directory).st_uid} != {os.geteuid()} \
                     or status.st_atime < _LONG_AGO and abs(now - status.st_mtime) < _PAUSE:
                 return False
             os.utime(lock, (0, now))
@@ -44,3 +47,6 @@ def _claim(file):
             os.close(lock)
     except OSError:  # the system's lock, for instance; or another process claims it
         return False
+    finally:
+        if directory is not None:
+            os.close(directory)
