@@ -158,9 +158,10 @@ places_in() {
     say "$1" | tr : '\n' | grep -o '/.*'
 }
 
+# What does not exist yet in a sticky directory, others can make.
 are_safe_for_root() {
     while IFS= read -r place; do
-        is_safe_for 0 "$place/." || return 1
+        is_safe_for 0 "$place/." && { [ -e "$place" ] || [ ! -k "$(existing "$place")" ]; } || return 1
     done
 }
 
@@ -181,13 +182,18 @@ remove_file() {
     fi
 }
 
-# Print the user who can change that path, existing or not: the caller, or root.
-changer_of() {
+# Print that path, or the next above it that exists.
+existing() {
     path=$1
     while [ ! -e "$path" ]; do
         path=$(dirname "$path")
     done
-    if [ -w "$path" ]; then
+    say "$path"
+}
+
+# Print the user who can change that path, existing or not: the caller, or root.
+changer_of() {
+    if [ -w "$(existing "$1")" ]; then
         id -u
     else
         say 0
