@@ -103,11 +103,25 @@ class Words:
         self.assertEqual(self.offered("list", "--path", f"{self.top}/other", "elsewhere", ""), {"n"})
 
 
+    @support.needs_root
+    def test_another_user_s_program(self):
+        """It is not run before the line is."""
+        program = f"{self.top}/entrydb"
+        support.write(program, f"#!/bin/sh\necho >{self.top}/run\n")
+        os.chmod(program, 0o755)
+        os.chown(program, support.STRANGER, support.STRANGER)
+        self.assertEqual(self.offered("l", program=program), {"list", "log"})
+        self.assertFalse(os.path.exists(f"{self.top}/run"))
+        os.chown(program, 0, 0)
+        self.offered("l", program=program)
+        self.assertTrue(os.path.exists(f"{self.top}/run"))
+
+
 class Bash(Words, CompletionTest):
     shell = "bash"
 
-    def offered(self, *words):
-        done = subprocess.run([self.executable, "--norc", "-c", BASH, "bash", f"{COMPLETIONS}/entrydb.bash", "entrydb",
+    def offered(self, *words, program="entrydb"):
+        done = subprocess.run([self.executable, "--norc", "-c", BASH, "bash", f"{COMPLETIONS}/entrydb.bash", program,
                                *words], env=self.shell_environment(), capture_output=True, text=True, check=True)
         self.assertEqual(done.stderr, "")
         return set(done.stdout.splitlines()) - {""}
@@ -129,10 +143,10 @@ class Bash(Words, CompletionTest):
 class Fish(Words, CompletionTest):
     shell = "fish"
 
-    def offered(self, *words):
+    def offered(self, *words, program="entrydb"):
         """Completions without their descriptions; fish appends a slash to directories."""
         script = f"source {COMPLETIONS}/entrydb.fish; complete --do-complete \"$argv\""
-        done = subprocess.run([self.executable, "--no-config", "-c", script, "entrydb", *words],
+        done = subprocess.run([self.executable, "--no-config", "-c", script, program, *words],
                               env=self.shell_environment(), capture_output=True, text=True, check=True)
         self.assertEqual(done.stderr, "")
         return {line.split("\t")[0].rstrip("/") for line in done.stdout.splitlines()}
