@@ -483,6 +483,8 @@ uninstall() {
 # --- the whole ---
 
 export LC_ALL=C PATH="$PATH:/usr/local/bin:/usr/bin:/usr/sbin:/sbin"
+# Files are installed, in PREFIX: links would lead to the scratch directory, which others can make again.
+unset CMAKE_INSTALL_MODE DESTDIR
 judged=
 [ "$(id -u)" != 0 ] || forget_places_of_others
 top=$(CDPATH='' cd "$(dirname "$0")/.." && pwd)

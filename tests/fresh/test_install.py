@@ -46,7 +46,8 @@ class Install(FreshTest):
                                r"- run this as root, or with sudo set up\n\Z")
 
     def check_first_installation(self):
-        said = self.run_there("env", f"VIRTUAL_ENV={self.lure()}", INSTALL)
+        said = self.run_there("env", f"VIRTUAL_ENV={self.lure()}", "CMAKE_INSTALL_MODE=ABS_SYMLINK", INSTALL)
+        self.assertFalse(os.path.islink(self.root.on_disk(PROGRAM)))
         self.assertFalse(os.path.exists(self.root.on_disk("/srv/owned")))
         for line in ("Installing packages: build-essential ", "\nBuilding\n",
                      "\nInstalling in /usr/local\n", "\nIndexing the Python environments ",
