@@ -271,13 +271,26 @@ static void keep_absolute(const char *name)
 		unsetenv(name);
 }
 
+/* May what .pth files in the user's site directory contain be another user's? They would be run. */
+static bool is_user_site_foreign(const char *interpreter)
+{
+	const char *base = variable("PYTHONUSERBASE"), *home = variable("HOME");
+	const char *python = strrchr(interpreter, '/') + 1; /* pythonX.Y */
+	CLEANUP(error_clear) struct error error = {0};
+	CLEANUP(cleanup_free) char *site = NULL;
+
+	if (!base && !home)
+		return false;
+	site = text_format("%s%s/lib/%s/site-packages", base ? base : home, base ? "" : "/.local",
+	                   python);
+	return !site || is_foreign(base ? base : home) || check_owner(site, &error) < 0;
+}
+
 void interpreter_execute(const char *const words[])
 {
-	const char *base = variable("PYTHONUSERBASE");
 	CLEANUP(error_clear) struct error error = {0};
 
-	/* What .pth files in the user's site directory contain would be run. */
-	if (is_foreign(base ? base : variable("HOME")))
+	if (is_user_site_foreign(words[0]))
 		setenv("PYTHONNOUSERSITE", "1", true);
 	if (is_foreign(variable("PYTHONPYCACHEPREFIX")))
 		unsetenv("PYTHONPYCACHEPREFIX");

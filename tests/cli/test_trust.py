@@ -1101,7 +1101,11 @@ class Running(TrustTest):
         subprocess.run([PYTHON, "-c", "import py_compile, sys; py_compile.compile(sys.argv[1], f'{sys.argv[2]}/safe.{sys.implementation.cache_tag}.pyc', "
                         "invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)", f"{home}/evil.py", f"{home}/cache{site}"], check=True)
         self.other.own(home)
-        for place in ({"HOME": home}, {"HOME": shared}, {"PYTHONUSERBASE": f"{home}/.local"}, {"PYTHONPYCACHEPREFIX": f"{home}/cache"}):
+        for name in (".local", ".local/lib"):
+            os.makedirs(os.path.dirname(f"{self.top}/{name[1:]}/{name}"))
+            os.symlink(f"{home}/{name}", f"{self.top}/{name[1:]}/{name}")
+        for place in ({"HOME": home}, {"HOME": shared}, {"PYTHONUSERBASE": f"{home}/.local"}, {"PYTHONPYCACHEPREFIX": f"{home}/cache"},
+                      {"HOME": f"{self.top}/local"}, {"HOME": f"{self.top}/local/lib"}, {"PYTHONUSERBASE": f"{self.top}/local/lib/.local"}):
             for verb in (["run", "safe"], ["probe", "console_scripts", "safe"]):
                 self.assertIn("safe", self.run_program(*verb, env=self.environment(ENTRYDB_PATH=site, **place), status=DONE).out)
             self.assert_untouched()
