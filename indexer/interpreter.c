@@ -131,38 +131,21 @@ static int check_module(void *payload, const char *place)
 	return code;
 }
 
-/* Replace %NN of a URL, in place. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++) {
-		const char digits[] = {text[1], text[1] ? text[2] : '\0', '\0'};
-		const bool is_escape =
-		        *text == '%' && strspn(digits, "0123456789abcdefABCDEF") == 2;
-
-		*to++ = is_escape ? (char)strtol(digits, NULL, 16) : *text;
-		text += is_escape ? 2 : 0;
-	}
-	*to = '\0';
-}
-
-/* The same for the sources of an editable install, where its import hook finds modules. */
-static int check_sources(const char *info, struct error *error)
+/* The same in the sources of an editable install, where its import hook finds modules. */
+static int check_sources(struct import *import, const char *info)
 {
 	CLEANUP(cleanup_free) char *file = text_format("%s/direct_url.json", info);
 	CLEANUP(cleanup_free) char *text = NULL;
 	size_t len;
-	int code = file ? small_file_read(file, DIRECT_URL_READ, &text, &len, error)
-	                : error_nomem(error);
+	int code = file ? small_file_read(file, DIRECT_URL_READ, &text, &len, import->error)
+	                : error_nomem(import->error);
 	char *place = code > 0 && strstr(text, "\"editable\"") ? strstr(text, "file://") : NULL;
 
 	place = place ? strchr(place + strlen("file://"), '/') : NULL;
 	if (code <= 0 || !place)
 		return code;
-	place[strcspn(place, "\"")] = '\0';
-	unescape(place);
-	return check_owner(place, error);
+	text_unescape_url(place, strcspn(place, "\""));
+	return check_module(import, place);
 }
 
 /* All places where Python may find it. */
@@ -174,7 +157,7 @@ static int check_entry_point(const entrydb_entry_point *entry_point, struct erro
 
 	if (code == 0)
 		code = pth_walk(own, own, READERS_NONE, check_module, &import, error);
-	return code < 0 ? code : check_sources(entrydb_entry_point_file(entry_point), error);
+	return code < 0 ? code : check_sources(&import, entrydb_entry_point_file(entry_point));
 }
 
 /* The same for the standard library of a virtual environment, which pyvenv.cfg determines. */

@@ -3,6 +3,7 @@
  */
 #include "db/base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,23 @@ bool text_has_word(const char *words, struct slice word)
 		words += length;
 	}
 	return false;
+}
+
+size_t text_unescape_url(char *text, size_t len)
+{
+	char *to = text;
+
+	for (size_t i = 0; i < len; i++) {
+		const bool is_escape = text[i] == '%' && len - i > 2 &&
+		                       isxdigit((unsigned char)text[i + 1]) &&
+		                       isxdigit((unsigned char)text[i + 2]);
+		const char digits[] = {text[i + is_escape], text[i + 2 * is_escape], '\0'};
+
+		*to++ = is_escape ? (char)strtol(digits, NULL, 16) : text[i];
+		i += is_escape ? 2 : 0;
+	}
+	*to = '\0';
+	return (size_t)(to - text);
 }
 
 char *text_shell_word(const char *text)

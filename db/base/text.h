@@ -25,6 +25,9 @@ bool text_is_plain(struct slice text, const char *others);
 /* Is @word in @words, a space-separated list? */
 bool text_has_word(const char *words, struct slice word);
 
+/* Decode "%2B" of a URL in place; a NUL follows. Returns the new length. */
+size_t text_unescape_url(char *text, size_t len);
+
 /*
  * @text as one word of a shell command, quoted if necessary, malloc'd; NULL if out of memory. For
  * commands in messages that contain untrusted names.

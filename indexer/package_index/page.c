@@ -4,7 +4,6 @@
  */
 #include "indexer/package_index/page.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "db/base/array.h"
 #include "db/base/path.h"
+#include "db/base/text.h"
 
 #define PROJECTS_MAX ((size_t)4 << 20)
 #define FILES_MAX    65536 /* of a project: 32 pages are kept in memory, with a kilobyte for each */
@@ -87,23 +87,16 @@ static size_t number_of(struct slice text, char *to)
 	return (size_t)length;
 }
 
-/* Decode the escape at the start of @text: "&gt;", or "%2B" in a URL; returns its length. */
-static size_t unescape(struct slice text, char mark, char *to)
+/* Decode the entity at the start of @text, such as "&gt;"; returns its length. */
+static size_t unescape(struct slice text, char *to)
 {
 	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
-	size_t length = mark == '&' ? number_of(text, to) : 0;
+	size_t length = number_of(text, to);
 
 	if (length > 0)
 		return length;
 	*to = text.ptr[0];
-	if (mark == '%' && text.len > 2 && *to == '%' && isxdigit((unsigned char)text.ptr[1]) &&
-	    isxdigit((unsigned char)text.ptr[2])) {
-		const char digits[] = {text.ptr[1], text.ptr[2], '\0'};
-
-		*to = (char)strtol(digits, NULL, 16);
-		return 3;
-	}
-	for (size_t i = 0; mark == '&' && *to == '&' && i < 4; i++)
+	for (size_t i = 0; *to == '&' && i < 4; i++)
 		if (slice_starts(text, slice_of(entities[i]))) {
 			*to = "&<>\""[i];
 			return strlen(entities[i]);
@@ -111,13 +104,20 @@ static size_t unescape(struct slice text, char mark, char *to)
 	return 1;
 }
 
-static struct slice decode(struct page *page, struct slice text, char mark, bool *failed)
+static struct slice decode_url(struct page *page, struct slice text, bool *failed)
+{
+	char *to = (char *)arena_copy(&page->arena, text, failed).ptr;
+
+	return (struct slice){to, to ? text_unescape_url(to, text.len) : 0};
+}
+
+static struct slice decode_entities(struct page *page, struct slice text, bool *failed)
 {
 	char *to = arena_alloc(&page->arena, text.len + 1), *end = to;
 
 	*failed |= !to;
 	while (to && text.len > 0)
-		text = slice_from(text, unescape(text, mark, end++));
+		text = slice_from(text, unescape(text, end++));
 	if (to)
 		*end = '\0';
 	return slice_between(to, end);
@@ -181,7 +181,7 @@ static struct slice sha256_in(struct slice text)
 static void read_attribute(struct page *page, struct slice name, struct slice value,
                            struct page_file *file, bool *failed)
 {
-	struct slice text = decode(page, value, '&', failed);
+	struct slice text = decode_entities(page, value, failed);
 
 	if (is_called(name, "href")) {
 		struct slice path = slice_before(slice_before(text, '#'), '?');
@@ -189,7 +189,7 @@ static void read_attribute(struct page *page, struct slice name, struct slice va
 		if (slice_ends(path, SLICE("/")))
 			path = slice_first(path, path.len - 1);
 		file->url = text;
-		file->name = decode(page, path_base(path), '%', failed);
+		file->name = decode_url(page, path_base(path), failed);
 		file->sha256 = sha256_in(skip_past(text, "#"));
 	} else if (is_called(name, "data-requires-python")) {
 		file->requires_python = text;
