@@ -247,7 +247,7 @@ static int finish_source(const struct sdist *source, struct root_record *root, s
 int package_scan(struct package *package, const struct scan_options *how, struct root_record *out,
                  struct error *error)
 {
-	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(NULL, READERS_NONE);
+	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(NULL, how->readers);
 	struct scan_options options = *how;
 	struct stat status;
 	int code;

@@ -50,8 +50,8 @@ int package_open(const char *path, struct readers readers, bool (*stop)(void), s
 void package_close(struct package *package);
 
 /*
- * Scan the distributions; of @how, known, kinds, now and on_progress are used; see scan_tree(). The
- * root's path stays null.
+ * Scan the distributions; of @how, known, kinds, now, readers and on_progress are used; see
+ * scan_tree(). The root's path stays null.
  */
 int package_scan(struct package *package, const struct scan_options *how, struct root_record *out,
                  struct error *error);

@@ -255,8 +255,10 @@ static int read_archive(struct add *add, const char *path, const struct root_rec
                         struct root_record *root, struct error *error)
 {
 	CLEANUP(package_close) struct package package = PACKAGE_INIT;
-	struct scan_options how = {
-	        .known = known, .kinds = add->kinds, .on_progress = progress_ask};
+	struct scan_options how = {.known = known,
+	                           .kinds = add->kinds,
+	                           .readers = add->readers, /* RPATH may lead out of the archive */
+	                           .on_progress = progress_ask};
 	int code = package_open(path, add->readers, interrupted, &package, error);
 
 	if (code < 0)

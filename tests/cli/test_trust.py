@@ -542,6 +542,29 @@ class Publishing(TrustTest):
             self.run_program(*words, status=DONE)
             self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o600)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_a_library_that_an_archive_names(self):
+        """An RPATH leads out of the archive: what is in a private directory there is not published."""
+        os.chmod(self.top, 0o755)
+        libs, wheel, catalogue = f"{self.mine}/libs", f"{self.top}/p-1.0-py3-none-any.whl", f"{self.top}/catalogue.db"
+        os.mkdir(libs)
+        for output, *flags in ((f"{libs}/libsword.so", "-Wl,-soname,libsword.so"),
+                               (f"{self.top}/plugin.so", f"-Wl,--no-as-needed,-rpath,{libs}", f"{libs}/libsword.so")):
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", output, *flags], input=b"int entry(void) { return 1; }",
+                           check=True)
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.write(f"{self.top}/plugin.so", "pkg/plugin.so")
+            archive.writestr("p-1.0.dist-info/METADATA", support.metadata("p", "1.0"))
+            archive.writestr("p-1.0.dist-info/entry_points.txt", "[host]\np = pkg.plugin:entry\n")
+        for path, mode in ((libs, 0o700), (f"{libs}/libsword.so", 0o640), (libs, 0o755)):
+            before = stat.S_IMODE(os.stat(path).st_mode)
+            os.chmod(path, mode)
+            self.run_program("add", "--db", catalogue, wheel, status=DONE)
+            self.assertEqual((stat.S_IMODE(os.stat(catalogue).st_mode), query(catalogue, "SELECT state FROM entry_points")),
+                             (0o644, [("ok" if mode == 0o755 else "missing-dependency",)]), (path, oct(mode)))
+            os.chmod(path, before)
+            os.unlink(catalogue)
+
     def test_roots_link_to_a_public_file(self):
         """Files that are not behind it are no secrets."""
         os.chmod(self.top, 0o755)
