@@ -732,6 +732,28 @@ class Publishing(TrustTest):
             os.unlink(f"{info}/{name}") if name else None
         self.assertEqual(len(found), 1, found)
 
+    def test_what_a_link_leads_to(self):
+        """Nor whether anything is there, for the module of an entry point."""
+        os.chmod(self.top, 0o755)
+        add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.mod:entry\n")
+        hidden, package = f"{self.top}/hidden", f"{self.site}/pkg"
+        os.makedirs(package)
+        for name in "mod.py", "mod.so", "libmod.so", "mod":
+            os.symlink(f"{hidden}/{name}", f"{package}/{name}")
+            for mode in (0o700, 0o755) if name == "mod.py" else (0o700,):
+                found = []
+                for is_there in False, True:
+                    shutil.rmtree(hidden, ignore_errors=True)
+                    os.makedirs(f"{hidden}/{name}" if is_there and name == "mod" else hidden)
+                    if is_there and name != "mod":
+                        write(f"{hidden}/{name}", "")
+                    os.chmod(hidden, mode)
+                    self.run_program("update", "--fresh", "exact", self.prefix, status=DONE)
+                    found.append([query(self.database, text) for text in ("SELECT version FROM distribution", "SELECT kind, state FROM entry_points")])
+                    os.unlink(self.database)
+                self.assertEqual(found[0] == found[1], mode == 0o700, (name, oct(mode), found))
+            os.unlink(f"{package}/{name}")
+
     def test_a_private_record(self):
         """Its hashes say what is in files that others may not read."""
         _, shown = self.with_record("open")

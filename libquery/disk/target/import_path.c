@@ -9,6 +9,7 @@
 #include "libquery/disk/target/import_path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -244,14 +245,33 @@ int import_names(const struct import_site *site, struct slice path, const struct
 
 /* --- by the directory --- */
 
+/* Whether a link leads to anything, and to what, is published only if all readers can see it. */
+static int look_behind_link(const struct import_site *site, const char *path, struct stat *status,
+                            struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open_for(site->readers, site->fd, path);
+
+	if (fd < 0 && errno == EACCES && site->withheld)
+		*site->withheld = true;
+	if (fd >= 0 && fstat(fd, status) == 0)
+		return 1;
+	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
+}
+
 /* 1: the file at the current path has this type; 0: not; or a failure. */
 static int is_of_kind(struct search *search, mode_t kind)
 {
+	const struct import_site *site = search->site;
+	CLEANUP(cleanup_close) int link = -1;
 	struct stat status;
 	int found;
 
 	search->text[search->length] = '\0';
-	found = file_status(search->site->fd, search->text, &status, search->error);
+	if (site->readers.mode)
+		link = file_open(site->fd, search->text, O_PATH | O_NOFOLLOW);
+	found = link >= 0 && fstat(link, &status) == 0 && S_ISLNK(status.st_mode)
+	                ? look_behind_link(site, search->text, &status, search->error)
+	                : file_status(site->fd, search->text, &status, search->error);
 	return found <= 0 ? found : (status.st_mode & S_IFMT) == kind;
 }
 
