@@ -722,14 +722,15 @@ class Publishing(TrustTest):
             os.unlink(f"{home}/{own}")
 
     def test_what_exists_in_private_directories(self):
-        """A database does not tell, with or without files there."""
+        """A database does not tell, with or without files there, nor whether they seem to be of the future."""
         info = add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
         os.chmod(info, 0o700)
         found = set()
-        for name in ("METADATA", "entry_points.txt", None):
+        for change in (lambda: os.utime(f"{info}/METADATA", (4e9, 4e9)), lambda: os.unlink(f"{info}/METADATA"),
+                       lambda: os.unlink(f"{info}/entry_points.txt"), lambda: None):
             self.run_program("update", "--fresh", "exact", self.prefix, status=DONE)
-            found |= set(query(self.database, "SELECT * FROM distribution"))
-            os.unlink(f"{info}/{name}") if name else None
+            found |= set(query(self.database, "SELECT distribution.*, root.settled FROM distribution JOIN root ON root.id = root"))
+            change()
         self.assertEqual(len(found), 1, found)
 
     def test_what_a_link_leads_to(self):

@@ -190,7 +190,7 @@ static void withhold(struct distribution_record *distribution)
 	distribution->record_sha256 = (struct slice){0};
 	distribution->directory_stamp = distribution->files_stamp = 0;
 	distribution->entry_points_txt = distribution->metadata = (struct outline){0};
-	distribution->has_metadata = true; /* that it is missing is private, too */
+	distribution->has_metadata = distribution->settled = true; /* private, too */
 	distribution->watched = WATCHED_ALWAYS;
 }
 
