@@ -11,6 +11,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
+#include "db/base/text.h"
 #include "db/identity.h"
 #include "db/tables.h"
 
@@ -403,14 +404,27 @@ static int carry_over(struct writer *writer, struct error *error)
 	return 0;
 }
 
+/* Why it was rebuilt, with the name of the file instead of its path, which may be private.
+ * malloc'd. */
+static char *detail_of(const struct writer *writer)
+{
+	const struct publication *publication = &writer->publication;
+	const char *why = error_text(&writer->why_rebuilt), *at = strstr(why, publication->path);
+
+	return at ? text_format("%.*s%s%s", (int)(at - why), why, publication->name,
+	                        at + strlen(publication->path))
+	          : strdup(why);
+}
+
 static int begin_anew(struct writer *writer, struct error *error)
 {
-	struct event_record repair = {
-	        .action = SLICE("repair"),
-	        .root = SLICE(""),
-	        .detail = slice_of(error_text(&writer->why_rebuilt)),
-	};
+	CLEANUP(cleanup_free) char *detail = detail_of(writer);
+	const struct event_record repair = {
+	        .action = SLICE("repair"), .root = SLICE(""), .detail = slice_of(detail)};
 	int code = publication_set_aside(&writer->publication, SET_ASIDE_SUFFIX, error);
+
+	if (!detail)
+		return error_nomem(error);
 
 	if (code == 0)
 		code = create_schema(writer, error);

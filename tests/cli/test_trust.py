@@ -693,6 +693,24 @@ class Publishing(TrustTest):
         self.assertTrue(os.stat(self.database).st_mode & 0o004)
         self.assertFalse(self.publishes(b"swordfish"))
 
+    def test_the_place_of_a_tree(self):
+        """Paths in it are relative, so that it can be moved: neither what was damaged nor what is broken says where it was."""
+        for tree in "image", "venv":
+            prefix = f"{self.top}/swordfish/{tree}"
+            site, database = f"{prefix}/{SITE}", f"{prefix}/{DATABASE}"
+            egg = f"{site}/p-1.0-py3.11.egg"
+            add_distribution(site, "alpha")
+            with zipfile.ZipFile(egg, "w") as archive:
+                archive.writestr("EGG-INFO/PKG-INFO", support.metadata("p", "1.0"))
+                archive.writestr("EGG-INFO/entry_points.txt", "[group]\nname = value\n")
+            write(egg, support.read_bytes(egg).replace(b"= value", b"= other", 1))
+            for damage in (lambda: None, lambda: os.truncate(database, 4096), lambda: os.chmod(database, 0o666), lambda: write(database, "")):
+                damage()
+                words = ("--root", prefix, f"/{SITE}", egg.removeprefix(prefix)) if tree == "image" else (prefix, egg)
+                self.run_program("update", *words, status=DONE)
+                self.assertIn("checksum", str(query(database, "SELECT error FROM distribution")))
+                self.assertNotIn(b"swordfish", support.read_bytes(database))
+
     def test_names_that_others_cannot_list(self):
         """Mode 711 hides the names in a directory from those who may enter it."""
         os.chmod(self.top, 0o755)

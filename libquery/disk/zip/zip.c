@@ -79,15 +79,17 @@ struct unpacking {
 	struct error *error;
 };
 
+/* Without the path of the zip: what is wrong with a distribution is recorded, and the zip may move.
+ */
 static int damaged(const struct unpacking *work, const char *problem)
 {
-	return error_set(work->error, ERROR_FORMAT, "%s: %.*s: %s", work->zip->path,
-	                 (int)work->member->name.len, work->member->name.ptr, problem);
+	return error_set(work->error, ERROR_FORMAT, "%.*s: %s", (int)work->member->name.len,
+	                 work->member->name.ptr, problem);
 }
 
 static int too_large(const struct unpacking *work, const char *problem, uint64_t limit)
 {
-	return error_set(work->error, ERROR_LIMIT, "%s: %.*s: %s %llu bytes", work->zip->path,
+	return error_set(work->error, ERROR_LIMIT, "%.*s: %s %llu bytes",
 	                 (int)work->member->name.len, work->member->name.ptr, problem,
 	                 (unsigned long long)limit);
 }
@@ -136,9 +138,8 @@ static int check_readable(const struct unpacking *work)
 		return damaged(work, "overlaps what follows it; this may be a zip bomb");
 	if (member->method != STORED && member->method != DEFLATED)
 		return error_set(work->error, ERROR_FORMAT,
-		                 "%s: %.*s: compression method %u is not supported",
-		                 work->zip->path, (int)member->name.len, member->name.ptr,
-		                 member->method);
+		                 "%.*s: compression method %u is not supported",
+		                 (int)member->name.len, member->name.ptr, member->method);
 	return 0;
 }
 

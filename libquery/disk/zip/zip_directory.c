@@ -69,7 +69,7 @@ int zip_file_read(const struct zip *zip, uint64_t at, char *to, size_t size, str
 	int code = zip_file_read_some(zip, at, to, size, &got, error);
 
 	if (code == 0 && got < size)
-		return error_set(error, ERROR_FORMAT, "%s: ends within a record", zip->path);
+		return error_set(error, ERROR_FORMAT, "it ends within a record");
 	return code;
 }
 
