@@ -740,6 +740,21 @@ class Users(SwitchTest):
         self.assertIn(f"{self.environment.site}: left alone, as it belongs to user 0", done.stdout)
         self.assertEqual(self.environment.written(), [])
 
+    def test_the_group_of_a_directory(self):
+        """New files may belong to it; what the group of the others may do, it may not."""
+        site = self.environment.site
+        os.chown(site, 0, self.user.gid)
+        os.chmod(site, 0o2755)
+        for mode in 0o664, 0o640:
+            os.chmod(f"{site}/_entrydb_site.py", mode)
+            self.entrydb("on")
+            for name in self.environment.written():
+                status = os.stat(f"{site}/{name}")
+                self.assertEqual(status.st_mode & 0o777, mode & 0o644, name)
+                if mode == 0o640:
+                    self.assertEqual(status.st_gid, os.stat(f"{site}/_entrydb_site.py").st_gid, name)
+            self.entrydb("off")
+
     def test_record_of_another_user(self):
         """Who may write to root's site directory has nothing copied that only root may read, and nothing compiled."""
         theirs = f"{self.environment.site}/entrydb-9.dist-info"

@@ -108,7 +108,7 @@ class Environment:
     def _on(self, files):
         self._record(files)
         for name, text in files.items():
-            _files.replace(self.directory, name, text, _files.mode(self.directory, MODULE))
+            _files.replace(self.directory, name, text, _files.rights(self.directory, MODULE))
         self._remove_but(files)
         self._compile(name for name in (*LOADED, *files) if name.endswith(".py"))
         print(f"{self.label}: on ({_files.printable(self.path)}/{list(files)[-1]})", flush=True)
@@ -195,7 +195,7 @@ def _list_in_record(info, files):
     lines = [line for line in text.split("\n") if line and line.partition(",")[0] not in ours]
     changed = "\n".join([*lines, *(_record_line(*each) for each in files.items()), ""])
     if changed != text:
-        _files.replace(info, "RECORD", changed, _files.mode(info, "RECORD"))
+        _files.replace(info, "RECORD", changed, _files.rights(info, "RECORD"))
 
 
 def _record_line(name, text):

@@ -39,9 +39,10 @@ def exists(directory, name):
     return True
 
 
-def mode(directory, name):
-    """Return the permissions of a file, without those to execute."""
-    return stat.S_IMODE(os.stat(name, dir_fd=directory).st_mode) & 0o666
+def rights(directory, name):
+    """Return the permissions of a file, without those to execute and those of others to write, and its group."""
+    status = os.stat(name, dir_fd=directory)
+    return stat.S_IMODE(status.st_mode) & 0o644, status.st_gid
 
 
 def read(directory, name):
@@ -53,11 +54,11 @@ def read(directory, name):
         return stream.read()
 
 
-def replace(directory, name, text, permissions=0o644):
-    """Replace a file atomically, since an interpreter may start at any time."""
+def replace(directory, name, text, like=(0o644, 0)):
+    """Replace a file atomically, since an interpreter may start at any time. like: its rights()."""
     temporary = f".{name}.{os.urandom(6).hex()}"
     try:
-        _create(directory, temporary, text, permissions)
+        _create(directory, temporary, text, *like)
         os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     except BaseException as error:
         remove(directory, temporary)
@@ -67,12 +68,18 @@ def replace(directory, name, text, permissions=0o644):
     os.fsync(directory)
 
 
-def _create(directory, name, text, permissions):
+def _create(directory, name, text, permissions, group):
+    """Create a file; in another group, such as that of a set-group-ID directory, it grants nothing to it."""
     file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600,
                    dir_fd=directory)
     with open(file, "w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
         stream.write(text)
         stream.flush()
+        if os.fstat(file).st_gid != group and permissions & 0o044 == 0o040:
+            try:
+                os.fchown(file, -1, group)
+            except PermissionError:
+                permissions &= ~0o040
         os.fchmod(file, permissions)
         os.fsync(file)
 
