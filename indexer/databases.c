@@ -253,7 +253,7 @@ int databases_narrow(const char *path, const char *beside, mode_t *mode, struct 
 	const char *sysroot = file_in_sysroot(path) ? file_sysroot()->given : NULL;
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
 	struct error own = {0};
-	struct safe_way way;
+	struct safe_way way, above = {.uid = geteuid(), .search = 0444, .names = 0444};
 	struct stat status;
 
 	if (fd < 0) /* without /proc, no access control list can be read by such a descriptor */
@@ -266,9 +266,13 @@ int databases_narrow(const char *path, const char *beside, mode_t *mode, struct 
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 	/* The user who controls the path may be unable to reach its target. */
-	if (safe_path_look(path, beside, sysroot, &way, &own) < 0 || way.uid != geteuid())
+	if (safe_path_look(path, beside, sysroot, &way, &own) < 0 || way.uid != geteuid() ||
+	    (sysroot && safe_path_look(sysroot, beside, NULL, &above, &own) < 0) ||
+	    above.uid != geteuid())
 		*mode &= S_IRUSR | S_IWUSR;
-	*mode &= S_IRUSR | S_IWUSR | (trust_everybody(fd, &status) & way.search & way.names);
+	*mode &= S_IRUSR | S_IWUSR |
+	         (trust_everybody(fd, &status) & way.search & way.names & above.search &
+	          above.names);
 	return error_move_failure(error, &own);
 }
 

@@ -519,6 +519,20 @@ class Publishing(TrustTest):
             self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), expected)
             os.unlink(database)
 
+    def test_closed_above_a_root(self):
+        """With a database elsewhere, who reads it may be unable to reach the root; one in it has the same way."""
+        os.chmod(self.top, 0o755)
+        above, image = f"{self.top}/above", f"{self.top}/above/image"
+        add_distribution(f"{image}/opt/a/{SITE}", "private", text="[secret]\nword = is:swordfish\n")
+        os.symlink(image, f"{self.top}/link")
+        for mode, expected in ((0o700, 0o600), (0o711, 0o600), (0o755, 0o644)):
+            os.chmod(above, mode)
+            for root in image, f"{self.top}/link":
+                for database, now in ((f"{self.top}/elsewhere.db", expected), (f"{image}/inside.db", 0o644)):
+                    self.run_program("--root", root, "--db", database, "update", "/opt/a", status=DONE)
+                    self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), now, (oct(mode), root, database))
+                    os.unlink(database)
+
     def test_closed_below_the_root_of_all(self):
         """The same below --root /, which is no other place than without it."""
         os.chmod(self.top, 0o755)
