@@ -12,6 +12,7 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
@@ -42,13 +43,32 @@ static const char *sysroot_of(const struct options *options)
 	return options->sysroot && strcmp(options->sysroot, "/") != 0 ? options->sysroot : NULL;
 }
 
+/* The directory in which @file is published, malloc'd; a link at its name is replaced, not
+ * followed. */
+static char *directory_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
+}
+
+/* The real path of @file, malloc'd, as far as its directory exists. */
+static char *real_path_of(const char *file, const char *sysroot)
+{
+	CLEANUP(cleanup_free) char *directory = directory_of(file);
+	CLEANUP(cleanup_free)
+	char *real = directory ? safe_path_existing(directory, sysroot) : NULL;
+
+	return real ? text_format("%s/%s", strcmp(real, "/") == 0 ? "" : real,
+	                          path_base(slice_of(file)).ptr)
+	            : NULL;
+}
+
 /* The owner of the database's territory. Below --root, links are resolved inside it. */
 static int find_owner(const char *file, const char *sysroot, struct safe_way *way,
                       struct error *error)
 {
-	const char *slash = strrchr(file, '/');
-	CLEANUP(cleanup_free)
-	char *directory = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
+	CLEANUP(cleanup_free) char *directory = directory_of(file);
 
 	return directory ? safe_path_look(directory, NULL, sysroot, way, error)
 	                 : error_nomem(error);
@@ -169,7 +189,7 @@ int databases_add_file(const char *file, const char *sysroot, bool may_replace,
                        struct databases *out, struct error *error)
 {
 	struct database item = {.file = file ? strdup(file) : NULL,
-	                        .real = file ? safe_path_existing(file, sysroot) : NULL,
+	                        .real = file ? real_path_of(file, sysroot) : NULL,
 	                        .sysroot = sysroot,
 	                        .may_replace = may_replace};
 	bool failed = !item.file || !item.real ||

@@ -533,6 +533,23 @@ class Publishing(TrustTest):
                     self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), now, (oct(mode), root, database))
                     os.unlink(database)
 
+    def test_a_link_in_place_of_the_database(self):
+        """It is replaced where it lies: the directories above what it led to are not those of the new file."""
+        os.chmod(self.top, 0o755)
+        private = f"{self.top}/private"
+        add_distribution(f"{private}/site", "private", text="[secret]\nword = is:swordfish\n")
+        os.chmod(private, 0o700)
+        os.makedirs(os.path.dirname(self.database))
+        os.rmdir(self.site)
+        os.symlink(f"{private}/site", self.site)
+        for target in f"{private}/gone.db", f"{private}/other.db":
+            if "other" in target:
+                self.run_program("--db", target, "update", f"{private}/site", status=DONE)
+            os.symlink(target, self.database)
+            self.run_program("update", self.prefix, status=DONE)
+            self.assertEqual(stat.S_IMODE(os.lstat(self.database).st_mode), 0o600)
+            os.unlink(self.database)
+
     def test_closed_below_the_root_of_all(self):
         """The same below --root /, which is no other place than without it."""
         os.chmod(self.top, 0o755)
