@@ -5,7 +5,7 @@
 --     On the host, at any time:    entrydb push postgresql://web1@server/DATABASE
 --
 -- A host is identified by its login role, never by the data that it sends. It may call three
--- functions, known(), push() and own(), but has no rights on tables. Rows are only inserted and
+-- functions, known(), push() and own(), and cannot even name a table. Rows are only inserted and
 -- ended: the state at a moment consists of the rows with valid_from <= moment < valid_to.
 --
 -- Objects that others create in this database must not have any effect: the search path is
@@ -21,6 +21,7 @@ BEGIN
 	END IF;
 END $$;
 CREATE SCHEMA entrydb;
+CREATE SCHEMA entrydb_host; -- all that hosts can name
 
 SELECT format('CREATE ROLE %I NOLOGIN', role) FROM unnest(ARRAY['entrydb_host', 'entrydb_reader']) role
  WHERE role NOT IN (SELECT rolname FROM pg_roles) \gexec
@@ -90,7 +91,7 @@ CREATE INDEX ON entrydb.finding (rule) WHERE valid_to = 'infinity';
 -- The first query of a push: the version of the tables, and the databases last sent. No row: the
 -- role is not enrolled. (OFFSET 0 keeps the index on the host: by the statistics, another host could
 -- have nearly all rows, and a scan of the whole table would seem as good.)
-CREATE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text)
+CREATE FUNCTION entrydb_host.known(OUT version integer, OUT path text, OUT digest text)
 RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 BEGIN ATOMIC
@@ -111,7 +112,7 @@ END;
 --
 -- (Hash joins and EXCEPT take linear time, regardless of table statistics: but PostgreSQL's hashes have
 -- no key, so that names of a package could all have the same. Each row is compared with its keyed hash.)
-CREATE FUNCTION entrydb.push(path text, digest text, rows jsonb, findings jsonb) RETURNS void
+CREATE FUNCTION entrydb_host.push(path text, digest text, rows jsonb, findings jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -222,7 +223,7 @@ SELECT f.level, f.rule, f.distribution, f.group_name, f.name, count(DISTINCT e.h
  GROUP BY f.level, f.rule, f.distribution, f.group_name, f.name;
 
 -- The entry points of the calling host, with their history; others' are not scanned (see known()).
-CREATE FUNCTION entrydb.own() RETURNS SETOF entrydb.entry_points
+CREATE FUNCTION entrydb_host.own() RETURNS SETOF entrydb.entry_points
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 BEGIN ATOMIC
@@ -237,7 +238,9 @@ END;
 -- --- permissions ---
 
 -- Hosts cannot read tables and views, not even by row-level security: EXPLAIN would tell how many
--- rows of other hosts match, and DROP OWNED BY entrydb_host would drop its policies. Nor can they
+-- rows of other hosts match, and DROP OWNED BY entrydb_host would drop its policies. They cannot use
+-- the schema: permissions on a table are checked after planning, and debug_print_plan tells how many
+-- rows match, by the statistics, until common values and the bounds of histograms are known. Nor can they
 -- create large objects: each takes a lock in a restore, and there are few. Nor temporary objects: a
 -- cast of a temporary type is dumped, and cannot be restored. Nor, in a database of PostgreSQL 14,
 -- also if upgraded, tables: their constraints are executed by who restores a dump.
@@ -245,9 +248,10 @@ SELECT format('REVOKE TEMPORARY ON DATABASE %1$I FROM PUBLIC; GRANT TEMPORARY ON
               current_database()) \gexec
 SELECT format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', nspname)
   FROM pg_namespace WHERE has_schema_privilege('public', oid, 'CREATE') \gexec
-REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION entrydb.known, entrydb.push, entrydb.own TO entrydb_host;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb, entrydb_host FROM PUBLIC;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb_host TO entrydb_host;
 REVOKE EXECUTE ON FUNCTION lo_creat, lo_create, lo_from_bytea FROM PUBLIC;
-GRANT USAGE ON SCHEMA entrydb TO entrydb_host, entrydb_reader;
+GRANT USAGE ON SCHEMA entrydb_host TO entrydb_host;
+GRANT USAGE ON SCHEMA entrydb TO entrydb_reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA entrydb TO entrydb_reader;
 COMMIT;

@@ -31,7 +31,7 @@
 
 #define EVERYBODY 0444 /* only databases readable by all users are sent */
 
-#define FLEET_VERSION 2                    /* of fleet.sql, returned by entrydb.known() */
+#define FLEET_VERSION 2                    /* of fleet.sql, returned by entrydb_host.known() */
 #define JSON_MAX      ((size_t)0x0fffffff) /* bytes; the limit of an array in jsonb */
 
 struct push {
@@ -89,7 +89,7 @@ static int ask(struct push *push, const struct fleet_statement *statement, fleet
 static int ask_known(struct push *push, struct error *error)
 {
 	static const struct fleet_statement question = {
-	        .text = "SELECT version, path, digest FROM entrydb.known()",
+	        .text = "SELECT version, path, digest FROM entrydb_host.known()",
 	};
 	int code = ask(push, &question, keep_known, error);
 
@@ -222,7 +222,7 @@ static int push_database(struct push *push, const struct database *database, str
 	if (code == 0)
 		code = ask(push,
 		           &(const struct fleet_statement){
-		                   .text = "SELECT entrydb.push($1, $2, $3, $4)",
+		                   .text = "SELECT entrydb_host.push($1, $2, $3, $4)",
 		                   .values = {path.ptr, digest, rows, findings},
 		                   .count = 4},
 		           NULL, error);

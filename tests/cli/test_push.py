@@ -304,20 +304,20 @@ class Pushing(Fleet):
     def test_what_would_break_a_query_of_all_hosts(self):
         """An array or a row of more than 1 GiB; a time that is none, or of which PostgreSQL cannot tell the month."""
         for number in range(150):
-            SERVER.sql(f"SELECT entrydb.push('/{number}', '', '[[[\"r\", \"d\", \"many\", \"{number}\", null]], [], [], [], []]', '[]')", user=self.role)
+            SERVER.sql(f"SELECT entrydb_host.push('/{number}', '', '[[[\"r\", \"d\", \"many\", \"{number}\", null]], [], [], [], []]', '[]')", user=self.role)
         honest = f"{self.role}honest"
         SERVER.add_hosts([honest])
-        SERVER.sql("SELECT entrydb.push('/', '', '[[[\"r\", \"d\", \"many\", \"last\", null]], [], [], [], []]', '[]')", user=honest)
+        SERVER.sql("SELECT entrydb_host.push('/', '', '[[[\"r\", \"d\", \"many\", \"last\", null]], [], [], [], []]', '[]')", user=honest)
         self.assertEqual(SERVER.sql("SELECT versions, hosts, array_length(which, 1), 'last' = ANY(which) FROM entrydb.drift WHERE name = 'many'"),
                          [["151", "2", "101", "t"]])
         for moment, refused in ((1 << 62, True), (-1 << 62, True), (-210866803200, True), (253402300800, True), (0, False), (1 << 33, False)):
-            event = f"SELECT entrydb.push('/', '', '[[], [], [], [], [[{moment}, \"a\", \"r\", null, null, null, null, null, 0]]]', '[]')"
+            event = f"SELECT entrydb_host.push('/', '', '[[], [], [], [], [[{moment}, \"a\", \"r\", null, null, null, null, null, 0]]]', '[]')"
             self.assertEqual("ERROR" in SERVER.sql(event, user=self.role, check=False), refused)
         SERVER.sql("SELECT date_trunc('month', to_timestamp(time)) FROM entrydb.event")
         many = "SELECT jsonb_agg(jsonb_build_array('r', (i || 'e131060')::numeric, 'g', 'many', 'v', 'k', 's', null)) FROM generate_series(10000, 14500) i"
         for rows, digest in ((many, "''"), ("SELECT '[]'::jsonb", "repeat('x', 600000000)")):
             self.assertIn("more than 500 MB at once", SERVER.sql(
-                f"SELECT entrydb.push('/', {digest}, jsonb_build_array('[]'::jsonb, ({rows})), '[]')", user=self.role, check=False))
+                f"SELECT entrydb_host.push('/', {digest}, jsonb_build_array('[]'::jsonb, ({rows})), '[]')", user=self.role, check=False))
 
     def test_what_would_break_an_index_of_a_restored_dump(self):
         """It takes compressed text, of which a session says how it is compressed."""
@@ -327,10 +327,10 @@ class Pushing(Fleet):
             for size, place in itertools.product((1300, 10000), places):
                 rows = [[], [], [], [], [], []]
                 rows[kind] = [row[:place] + ["a" * size] + row[place + 1:]]
-                reply = SERVER.sql(f"SELECT entrydb.push('/', '', '{json.dumps(rows[:5])}', '{json.dumps(rows[5])}')", user=self.role, check=False)
+                reply = SERVER.sql(f"SELECT entrydb_host.push('/', '', '{json.dumps(rows[:5])}', '{json.dumps(rows[5])}')", user=self.role, check=False)
                 self.assertEqual("violates check constraint" in reply, size > 1300, reply)
         for path, digest in (("'/'", "repeat('a', 65)"), ("repeat('a', 10000)", "''")):
-            self.assertIn("violates check constraint", SERVER.sql(f"SELECT entrydb.push({path}, {digest}, '[]', '[]')", user=self.role, check=False))
+            self.assertIn("violates check constraint", SERVER.sql(f"SELECT entrydb_host.push({path}, {digest}, '[]', '[]')", user=self.role, check=False))
 
     def test_what_would_take_minutes_to_compare(self):
         """By the collation of the database, which may be that of any language: two equal kilobytes, but for a capital letter, take seconds."""
@@ -346,8 +346,8 @@ class Pushing(Fleet):
         findings = [[*row, "f", "m", ""] for row in combinations]
         for rows, found in (([[], points, [], [], []], []), ([], findings)):
             for _ in range(2):
-                SERVER.sql(f"SET statement_timeout = '5s'; SELECT entrydb.push('/', '', $${json.dumps(rows)}$$, $${json.dumps(found)}$$)", user=self.role)
-        self.assertEqual(SERVER.sql("SELECT count(*) FROM entrydb.own()", user=self.role), [["4096"]])
+                SERVER.sql(f"SET statement_timeout = '5s'; SELECT entrydb_host.push('/', '', $${json.dumps(rows)}$$, $${json.dumps(found)}$$)", user=self.role)
+        self.assertEqual(SERVER.sql("SELECT count(*) FROM entrydb_host.own()", user=self.role), [["4096"]])
 
     def test_text_that_is_not_utf8(self):
         """A setting of a connection's first packet, which PostgreSQL does not check: readers and restores would refuse the table."""
@@ -356,7 +356,7 @@ class Pushing(Fleet):
             for statement in (f"push({setting}, '', '[]', '[]')", f"push('/odd', {setting}, '[]', '[]')", f"push('/odd', '', jsonb_build_array(jsonb_build_array("
                               f"jsonb_build_array('r', 'd', {setting}, '1', null))), '[]')", f"push('/odd', '', '[]', jsonb_build_array(jsonb_build_array("
                               f"'rule', 'l', null, null, null, {setting}, 'f', 'm', 'p')))", f"push({setting}, current_setting('odd.rest'), '[]', '[]')"):
-                done = subprocess.run([tool("psql"), "-X", "-q", "-h", SERVER.top, "-U", self.role, "-d", "fleet", "-c", f"SELECT entrydb.{statement}"],
+                done = subprocess.run([tool("psql"), "-X", "-q", "-h", SERVER.top, "-U", self.role, "-d", "fleet", "-c", f"SELECT entrydb_host.{statement}"],
                                       env={**os.environ, "PGOPTIONS": f"-c odd.text={text} -c odd.rest={rest}"}, capture_output=True, text=True, check=False)
                 self.assertEqual("invalid byte sequence" in done.stderr, text != "\udcc3\udca9", (text, statement, done.stderr))
 
@@ -454,7 +454,7 @@ class Trust(Fleet):
                 f"UPDATE entrydb.environment SET host = {number}", "UPDATE entrydb.environment SET digest = 'lie'",
                 f"SET SESSION AUTHORIZATION {victim}", f"SET ROLE {victim}", "SET ROLE admin",
                 "DELETE FROM entrydb.event", "TRUNCATE entrydb.event", "CREATE TABLE entrydb.mine ()",
-                "CREATE OR REPLACE FUNCTION entrydb.known() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+                "CREATE OR REPLACE FUNCTION entrydb_host.known() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
                 *(f"EXPLAIN SELECT FROM entrydb.{name} WHERE false" for name in ("host", "environment", *RELATIONS)),
                 "SELECT lo_creat(-1)", "SELECT lo_create(0)", "SELECT lo_from_bytea(0, '')",
                 # With a type of its own, it could create a cast, which has no schema, so that a dump has it.
@@ -468,40 +468,51 @@ class Trust(Fleet):
         SERVER.sql(f"SELECT format('GRANT TEMPORARY ON DATABASE %I TO {self.role}', current_database()) \\gexec")
         self.addCleanup(SERVER.sql, f"SELECT format('REVOKE TEMPORARY ON DATABASE %I FROM {self.role}', current_database()) \\gexec")
         for statement in (  # allowed, and of no concern to others
-                f"SELECT entrydb.push({path}, 'lie', '[[], [{lie}], [], [], []]', '[]')",
+                f"SELECT entrydb_host.push({path}, 'lie', '[[], [{lie}], [], [], []]', '[]')",
                 f"CREATE TEMP TABLE host AS SELECT {number} AS id, session_user AS name; SET search_path = pg_temp, public; "
-                f"SELECT entrydb.push({path}, 'lie', '[]', '[]')",
-                f"SET ROLE entrydb_host; SELECT entrydb.push({path}, 'lie', '[]', '[]')",
+                f"SELECT entrydb_host.push({path}, 'lie', '[]', '[]')",
+                f"SET ROLE entrydb_host; SELECT entrydb_host.push({path}, 'lie', '[]', '[]')",
                 "DROP OWNED BY entrydb_host CASCADE", f"REASSIGN OWNED BY entrydb_host TO {self.role}"):
             SERVER.sql(statement.replace("{environment}", environment), user=self.role)
         self.assertEqual(self.everything_of(victim), before)
         self.assertEqual(SERVER.sql(f"SELECT digest = 'lie' FROM entrydb.environment WHERE id = {environment}"), [["f"]])
-        self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb.known()", user=self.role)), 2)
-        self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb.known()", user=victim)), 1)
+        self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb_host.known()", user=self.role)), 2)
+        self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb_host.known()", user=victim)), 1)
         own = "SELECT DISTINCT host, value FROM entrydb.{} WHERE host = '{}' ORDER BY 2"
         for role in (self.role, victim):
-            self.assertEqual(SERVER.sql("SELECT DISTINCT host, value FROM entrydb.own() ORDER BY 2", user=role),
+            self.assertEqual(SERVER.sql("SELECT DISTINCT host, value FROM entrydb_host.own() ORDER BY 2", user=role),
                              SERVER.sql(own.format("entry_points", role)))
-        plan = SERVER.sql("EXPLAIN (COSTS off) SELECT FROM entrydb.own()", user=self.role)
+        plan = SERVER.sql("EXPLAIN (COSTS off) SELECT FROM entrydb_host.own()", user=self.role)
         self.assertEqual(plan, [["Function Scan on own"]])  # that of its statement would tell about others
+
+    def test_a_host_that_plans(self):
+        """Permissions are checked after planning, and a plan tells how many rows match, also of a table that may not be read."""
+        self.two_hosts()
+        SERVER.sql("ANALYZE")
+        show = "SET client_min_messages = log; SET debug_print_plan = on; "
+        self.assertIn("plan_rows", SERVER.sql(f"{show} SELECT 1", user=self.role, check=False))
+        for name in ("host", "environment", *RELATIONS, "entry_points", "drift", "conflicts", "findings"):
+            reply = SERVER.sql(f"{show} SELECT FROM entrydb.{name} v WHERE v::text < 'x'", user=self.role, check=False)
+            self.assertIn("permission denied for schema entrydb", reply)
+            self.assertNotIn("plan_rows", reply)
 
     def test_history_is_only_added_to(self):
         """Data sent by a host ends its previous rows; events stay. A transaction left open backdates nothing."""
         self.update()
         self.push()
-        path = SERVER.sql("SELECT quote_literal(path) FROM entrydb.known()", user=self.role)[0][0]
+        path = SERVER.sql("SELECT quote_literal(path) FROM entrydb_host.known()", user=self.role)[0][0]
         before = self.everything_of(self.role)
         for _ in range(2):
-            SERVER.sql(f"SELECT entrydb.push({path}, 'lie', '[[], [], [], [], []]', '[]')", user=self.role)
+            SERVER.sql(f"SELECT entrydb_host.push({path}, 'lie', '[[], [], [], [], []]', '[]')", user=self.role)
         self.assertEqual(self.names(), [])
         after = self.everything_of(self.role)
         self.assertEqual([len(rows) for rows in after], [len(rows) for rows in before])
         self.assertEqual(after[RELATIONS.index("event")], before[RELATIONS.index("event")])
         for row in ("5", "[[5]]", '[[["r", "d", null, "v", null]]]', '[[], [], [], [["r", "f", "x", "k", "c"]]]'):
-            self.assertIn("ERROR", SERVER.sql(f"SELECT entrydb.push({path}, 'lie', '{row}', '[]')", user=self.role, check=False), row)
+            self.assertIn("ERROR", SERVER.sql(f"SELECT entrydb_host.push({path}, 'lie', '{row}', '[]')", user=self.role, check=False), row)
         self.assertEqual(self.everything_of(self.role), after)
         for _ in range(2):
-            began = SERVER.sql("BEGIN; SELECT now(); SELECT pg_sleep(0.2); SELECT entrydb.push('/held', '', '[]', '[]'); COMMIT", user=self.role)[0][0]
+            began = SERVER.sql("BEGIN; SELECT now(); SELECT pg_sleep(0.2); SELECT entrydb_host.push('/held', '', '[]', '[]'); COMMIT", user=self.role)[0][0]
             self.assertEqual(SERVER.sql(f"SELECT pushed > timestamptz '{began}' + interval '0.1 s' FROM entrydb.environment WHERE path = '/held'"), [["t"]])
 
     def test_a_host_that_blocks_another(self):
@@ -511,11 +522,11 @@ class Trust(Fleet):
                      f"SELECT 1 FROM entrydb.environment WHERE id = {environment} FOR KEY SHARE"):
             self.assertIn("permission denied", SERVER.sql(lock, user=self.role, check=False), lock)
         holder = subprocess.Popen([tool("psql"), "-X", "-q", "-h", SERVER.top, "-U", self.role, "-d", "fleet", "-c",
-                                   f"BEGIN; SELECT entrydb.push({path}, 'held', '[]', '[]'); SELECT pg_sleep(600)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                   f"BEGIN; SELECT entrydb_host.push({path}, 'held', '[]', '[]'); SELECT pg_sleep(600)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             support.until(lambda: SERVER.sql(f"SELECT 1 FROM pg_stat_activity WHERE usename = '{self.role}' AND wait_event = 'PgSleep'"))
             # The prefix of the victim is gone: what it has there now is another one's.
-            SERVER.sql(f"SET statement_timeout = '20s'; SELECT entrydb.push({path}, 'anew', '[]', '[]')", user=victim)
+            SERVER.sql(f"SET statement_timeout = '20s'; SELECT entrydb_host.push({path}, 'anew', '[]', '[]')", user=victim)
             SERVER.sql(f"SET statement_timeout = '20s'; SELECT entrydb.retire('{victim}')")
         finally:
             SERVER.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()")
@@ -532,12 +543,12 @@ class Trust(Fleet):
                        "ANALYZE entrydb.environment, entrydb.entry_point")
             other = f"{self.role}other{rows}"
             SERVER.add_hosts([other])
-            reply = SERVER.sql("BEGIN; SELECT count(*) FROM entrydb.known(); SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables "
-                               "WHERE relid = 'entrydb.environment'::regclass", user=other)
+            reply = SERVER.sql("BEGIN; SELECT count(*) FROM entrydb_host.known(); SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables "
+                               "WHERE schemaname = 'entrydb' AND relname = 'environment'", user=other)
             self.assertEqual(reply, [["1"], ["0"]])
-            SERVER.sql("SELECT entrydb.push('/', '', '[]', '[]')", user=other)
-            reply = SERVER.sql("BEGIN; SELECT count(*) FROM entrydb.own(); SELECT sum(seq_tup_read + idx_tup_fetch) "
-                               "FROM pg_stat_xact_user_tables WHERE relid IN ('entrydb.environment'::regclass, 'entrydb.entry_point'::regclass)", user=other)
+            SERVER.sql("SELECT entrydb_host.push('/', '', '[]', '[]')", user=other)
+            reply = SERVER.sql("BEGIN; SELECT count(*) FROM entrydb_host.own(); SELECT sum(seq_tup_read + idx_tup_fetch) "
+                               "FROM pg_stat_xact_user_tables WHERE schemaname = 'entrydb' AND relname IN ('environment', 'entry_point')", user=other)
             self.assertEqual(reply, [["0"], ["1"]])
 
     def test_who_may_create_in_public(self):
@@ -554,7 +565,7 @@ class Trust(Fleet):
                 CREATE TABLE {schema}.host (id integer, name name)""", user=self.role)
             path = f"SET search_path = {schema}, pg_catalog; "
             SERVER.sql(f"CREATE ROLE lured{self.number}{schema} LOGIN; {path} SELECT entrydb.enroll('lured{self.number}{schema}'); "
-                       f"SELECT entrydb.push('/x', 'd', '[]', '[]') WHERE false; SELECT * FROM entrydb.drift; SELECT * FROM entrydb.entry_points")
+                       f"SELECT entrydb_host.push('/x', 'd', '[]', '[]') WHERE false; SELECT * FROM entrydb.drift; SELECT * FROM entrydb.entry_points")
             self.update()
             SERVER.sql(f"ALTER ROLE {self.role} SET search_path = {schema}, pg_catalog")
             self.push()
@@ -997,12 +1008,12 @@ class Failures(Fleet):
         SERVER.sql(f"CREATE DATABASE other{self.number}", database="postgres")
         for made, expected in (
                 ("SELECT 1", "has no tables of this version of entrydb"),
-                (f"CREATE SCHEMA entrydb; GRANT USAGE ON SCHEMA entrydb TO {self.role}", "has no tables of this version of entrydb"),
-                ("CREATE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
+                (f"CREATE SCHEMA entrydb_host; GRANT USAGE ON SCHEMA entrydb_host TO {self.role}", "has no tables of this version of entrydb"),
+                ("CREATE FUNCTION entrydb_host.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
                  "LANGUAGE sql AS 'SELECT 2, NULL::text, NULL::text'", "has no tables of this version of entrydb"),
-                ("CREATE OR REPLACE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
+                ("CREATE OR REPLACE FUNCTION entrydb_host.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
                  "LANGUAGE sql AS 'SELECT 1, NULL::text, NULL::text'", "has tables of version 1, this entrydb knows version 2"),
-                ("CREATE OR REPLACE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
+                ("CREATE OR REPLACE FUNCTION entrydb_host.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
                  "LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION E'a\x1b[31m\\nb'; END $$", "ERROR:  a\\x1b[31m\n")):
             SERVER.sql(made, database=f"other{self.number}")
             reply = self.run_program("push", SERVER.url(self.role).replace("/fleet?", f"/other{self.number}?"), self.prefix, status=COULD_NOT)
@@ -1011,7 +1022,7 @@ class Failures(Fleet):
 
     def test_a_role_without_rights(self):
         self.update()
-        for taken, given in (("REVOKE EXECUTE ON FUNCTION entrydb.push FROM entrydb_host", "GRANT EXECUTE ON FUNCTION entrydb.push TO entrydb_host"),
+        for taken, given in (("REVOKE EXECUTE ON FUNCTION entrydb_host.push FROM entrydb_host", "GRANT EXECUTE ON FUNCTION entrydb_host.push TO entrydb_host"),
                              (f"ALTER ROLE {self.role} SET default_transaction_read_only = on", f"ALTER ROLE {self.role} RESET ALL"),
                              (f"ALTER ROLE {self.role} NOLOGIN", f"ALTER ROLE {self.role} LOGIN")):
             SERVER.sql(taken)
