@@ -177,27 +177,28 @@ static int ask_for_tls(struct fleet *fleet, const PQconninfoOption *own, struct 
 
 /*
  * Whether libpq can parse the URL. Checked first, because libpq's messages quote the URL and with
- * it the password, and because an unencoded password could be parsed as part of the host name.
+ * it the password, and because an unencoded password could be parsed as part of the host or port.
  */
 static int prepare(struct fleet *fleet, const char *url, struct error *error)
 {
 	char *message = NULL;
 	CLEANUP(cleanup_settings) PQconninfoOption *own = PQconninfoParse(url, &message);
-	const char *quoted = message ? strstr(message, ": \"") : NULL;
 	const char *host = value_of(own, "host"), *name = value_of(own, "dbname"),
 	           *port = value_of(own, "port");
+	int length = message ? (int)strcspn(message, "\"\n") : 0; /* up to what it quotes */
 
+	while (length > 0 && strchr(": ", message[length - 1]))
+		length--;
 	if (!own && !message)
 		return error_nomem(error);
 	if (!own)
-		error_set(error, ERROR_INVALID, "the fleet's URL: %.*s",
-		          (int)(quoted ? (size_t)(quoted - message) : strcspn(message, "\n")),
-		          message);
+		error_set(error, ERROR_INVALID, "the fleet's URL: %.*s", length, message);
 	PQfreemem(message);
 	if (!own)
 		return ERROR_INVALID;
 	if ((host && host[0] != '/' && strchr(host, '@')) ||
-	    (name && name[0] != '/' && strchr(name, '@')) || (port && strchr(port, '@')))
+	    (name && name[0] != '/' && strchr(name, '@')) ||
+	    (port && port[strspn(port, "0123456789,")]))
 		return error_set(error, ERROR_INVALID,
 		                 "the fleet's URL: in a password '@' is written %%40, '/' %%2F, "
 		                 "'?' %%3F and '#' %%23");

@@ -601,7 +601,7 @@ class Secrets(Fleet):
     def test_messages(self):
         for url in ("postgresql://h1:hush@[::1/fleet", "postgresql://h1:hu%zzhush@host/fleet", "postgresql://h1:hush@host/fleet?nonsense=1",
                     "postgresql://h1:hu@hush@host/fleet", "postgresql://h1:hu@sh:hush@host/fleet", "postgresql://h1:hu/hush@host/fleet", "postgresql://h1:hu?hush@host/fleet",
-                    "postgresql://h1:hu#hush@host/fleet", "postgresql://h1:hush@host:99999/fleet", "postgresql:///?password=a&hush",
+                    "postgresql://h1:hu#hush@host/fleet", "postgresql://h1:hush@host:99999/fleet", "postgresql://h1:hush/fleet", "postgresql:///?password=hu hush", "postgresql:///?password=a&hush",
                     "postgresql://h1:hush@127.0.0.1:1/fleet", "postgresql:///fleet?host=/nowhere&password=hush"):
             reply = self.run_program("push", url, self.prefix, status=COULD_NOT)
             self.assertRegex(reply.err, r"\Aentrydb: the fleet's (URL|server): [^\n]*\n\Z")
