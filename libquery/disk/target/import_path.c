@@ -245,16 +245,25 @@ int import_names(const struct import_site *site, struct slice path, const struct
 
 /* --- by the directory --- */
 
-/* Whether a link leads to anything, and to what, is published only if all readers can see it. */
-static int look_behind_link(const struct import_site *site, const char *path, struct stat *status,
-                            struct error *error)
+/*
+ * file_status() for what is published: whether a link leads to anything, and to what, only if all
+ * readers can see it.
+ */
+static int status_for_readers(const struct import_site *site, const char *path, struct stat *status,
+                              struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open_for(site->readers, site->fd, path);
+	CLEANUP(cleanup_close) int link = file_open(site->fd, path, O_PATH | O_NOFOLLOW);
+	CLEANUP(cleanup_close) int fd = -1;
 
-	if (fd < 0 && errno == EACCES && site->withheld)
-		*site->withheld = true;
-	if (fd >= 0 && fstat(fd, status) == 0)
-		return 1;
+	if (link >= 0 && fstat(link, status) == 0) {
+		if (!S_ISLNK(status->st_mode))
+			return 1;
+		fd = file_open_for(site->readers, site->fd, path);
+		if (fd < 0 && errno == EACCES && site->withheld)
+			*site->withheld = true;
+		if (fd >= 0 && fstat(fd, status) == 0)
+			return 1;
+	}
 	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 }
 
@@ -262,16 +271,12 @@ static int look_behind_link(const struct import_site *site, const char *path, st
 static int is_of_kind(struct search *search, mode_t kind)
 {
 	const struct import_site *site = search->site;
-	CLEANUP(cleanup_close) int link = -1;
 	struct stat status;
 	int found;
 
 	search->text[search->length] = '\0';
-	if (site->readers.mode)
-		link = file_open(site->fd, search->text, O_PATH | O_NOFOLLOW);
-	found = link >= 0 && fstat(link, &status) == 0 && S_ISLNK(status.st_mode)
-	                ? look_behind_link(site, search->text, &status, search->error)
-	                : file_status(site->fd, search->text, &status, search->error);
+	found = site->readers.mode ? status_for_readers(site, search->text, &status, search->error)
+	                           : file_status(site->fd, search->text, &status, search->error);
 	return found <= 0 ? found : (status.st_mode & S_IFMT) == kind;
 }
 
