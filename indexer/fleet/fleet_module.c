@@ -34,6 +34,7 @@
 struct fleet {
 	PGconn *connection;
 	bool (*stopped)(void);
+	int (*check)(const char *file, struct error *error);
 	int64_t began, patience; /* milliseconds: start and duration of the current wait */
 	int reads;               /* remaining reads of that wait */
 	rlim_t memory;           /* the limit of this process before */
@@ -150,6 +151,26 @@ static bool are_local(const char *names, const char *addresses)
 	return all;
 }
 
+/* Check the files that the settings of the URL, or else the others, name. */
+static int check_files(const struct fleet *fleet, const PQconninfoOption *own,
+                       const PQconninfoOption *others, struct error *error)
+{
+	static const char *const keywords[] = {"passfile",  "sslcert", "sslcrl",
+	                                       "sslcrldir", "sslkey",  "sslrootcert"};
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < sizeof(keywords) / sizeof(*keywords); i++) {
+		const char *file = value_of(own, keywords[i]);
+
+		file = file ? file : value_of(others, keywords[i]);
+		/* OpenSSL's own certificates; a key of an engine */
+		if (file && strcmp(file, "system") != 0 &&
+		    !(strcmp(keywords[i], "sslkey") == 0 && strchr(file, ':')))
+			code = fleet->check(file, error);
+	}
+	return code;
+}
+
 /*
  * By default, libpq tries TLS and falls back to an unencrypted connection. The environment has
  * lower priority than the URL and the service file: a setting in any of these is respected, and
@@ -172,7 +193,7 @@ static int ask_for_tls(struct fleet *fleet, const PQconninfoOption *own, struct 
 	if (!others || setenv("PGGSSENCMODE", "disable", 0) != 0 ||
 	    (!fleet->local && setenv("PGSSLMODE", "require", 0) != 0))
 		return error_nomem(error);
-	return 0;
+	return check_files(fleet, own, others, error);
 }
 
 /*
@@ -292,7 +313,8 @@ static int complete(struct fleet *fleet, struct error *error)
 	return code;
 }
 
-static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **out,
+static int fleet_connect(const char *url, bool (*stopped)(void),
+                         int (*check)(const char *file, struct error *error), struct fleet **out,
                          struct error *error)
 {
 	/* Defaults, unless set by the URL. An unreachable peer is detected within a minute. */
@@ -303,10 +325,14 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 	};
 	const char *values[] = {"10", "15", "15", "3", "60000", "entrydb", "UTF8", url, NULL};
 	struct fleet *fleet = calloc(1, sizeof(*fleet));
-	int code = fleet ? prepare(fleet, url, error) : error_nomem(error);
+	int code;
 
+	if (!fleet)
+		return error_nomem(error);
+	fleet->stopped = stopped;
+	fleet->check = check;
+	code = prepare(fleet, url, error);
 	if (code == 0) {
-		fleet->stopped = stopped;
 		limit_memory(fleet);
 		fleet->connection = PQconnectStartParams(keys, values, 1);
 		code = fleet->connection ? complete(fleet, error) : error_nomem(error);

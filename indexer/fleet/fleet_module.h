@@ -29,10 +29,12 @@ typedef int fleet_row(void *payload, const struct slice *columns, int count);
 struct fleet_module {
 	/*
 	 * Connect with a URL or a libpq service; with TLS, unless configured otherwise or the
-	 * server is this machine. @stopped is called while waiting. Errors: ERROR_INVALID
-	 * (malformed URL), ERROR_IO, ERROR_NOMEM.
+	 * server is this machine. @stopped is called while waiting, @check for each file that the
+	 * settings name, before libpq opens it. Errors: ERROR_INVALID (malformed URL), ERROR_IO,
+	 * ERROR_NOMEM, those of @check.
 	 */
-	int (*connect)(const char *url, bool (*stopped)(void), struct fleet **out,
+	int (*connect)(const char *url, bool (*stopped)(void),
+	               int (*check)(const char *file, struct error *error), struct fleet **out,
 	               struct error *error);
 	/*
 	 * Run one statement in one transaction and one round trip; @each may be NULL. Errors:

@@ -237,8 +237,20 @@ static int push_database(struct push *push, const struct database *database, str
 
 /*
  * libpq opens them by their names, so other users must not be able to replace them: a service file
- * determines where a password is sent. Without HOME, and before version 15 always, libpq takes the
- * home directory from the user's account.
+ * determines where a password is sent, and a FIFO would block it.
+ */
+static int check_file(const char *path, struct error *error)
+{
+	int code = safe_believe_named(path, NULL, error);
+
+	if (code == 0)
+		code = safe_believe_place(path, NULL, false, error);
+	return code < 0 ? code : 0;
+}
+
+/*
+ * Those that it opens before it knows the settings, and those in the home directory. Without HOME,
+ * and before version 15 always, libpq takes that from the user's account.
  */
 static int check_files(struct error *error)
 {
@@ -252,21 +264,18 @@ static int check_files(struct error *error)
 	                                {other, "/.pgpass"},
 	                                {other, "/.postgresql"},
 	                                {trust_environment("PGSERVICEFILE"), ""},
-	                                {trust_environment("PGSYSCONFDIR"), "/pg_service.conf"},
-	                                {trust_environment("PGPASSFILE"), ""}};
+	                                {trust_environment("PGSYSCONFDIR"), "/pg_service.conf"}};
 	int code = 0;
 
-	for (size_t i = 0; code >= 0 && i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; code == 0 && i < sizeof(files) / sizeof(*files); i++) {
 		CLEANUP(cleanup_free) char *path = NULL;
 
 		if (!files[i][0] || !*files[i][0])
 			continue;
 		path = text_format("%s%s", files[i][0], files[i][1]);
-		code = path ? safe_believe_named(path, NULL, error) : error_nomem(error);
-		if (code == 0)
-			code = safe_believe_place(path, NULL, false, error);
+		code = path ? check_file(path, error) : error_nomem(error);
 	}
-	return code < 0 ? code : 0;
+	return code;
 }
 
 int command_push(const struct options *options, struct error *error)
@@ -291,7 +300,7 @@ int command_push(const struct options *options, struct error *error)
 		return code;
 	push.module = program_module("entrydb-fleet.so", "entrydb_fleet_module",
 	                             "fleets (PostgreSQL)", error);
-	code = push.module ? push.module->connect(url, interrupted, &push.fleet, error)
+	code = push.module ? push.module->connect(url, interrupted, check_file, &push.fleet, error)
 	                   : ERROR_LOAD;
 	if (code == 0)
 		code = ask_known(&push, error);

@@ -623,6 +623,13 @@ class Secrets(Fleet):
             self.assertIn(f"{path} belongs to user {support.STRANGER}", reply.err)
             os.chown(path, 0, 0)
         self.assertIn("nowhere.invalid", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
+        theirs = f"{self.top}/theirs"
+        os.mkfifo(theirs)
+        os.chown(theirs, support.STRANGER, support.STRANGER)
+        for name in ("passfile", "sslcert", "sslcrl", "sslcrldir", "sslkey", "sslrootcert"):
+            for url, variables in ((f"postgresql://h1@nowhere.invalid/fleet?{name}={theirs}", {}), ("service=fleet", {f"PG{name.upper()}": theirs})):
+                reply = self.run_program("push", url, self.prefix, env={**env, **variables}, status=COULD_NOT)
+                self.assertIn(f"{theirs} belongs to user {support.STRANGER}", reply.err)
         os.chmod(self.home, 0o1777)  # for .pgpass, which does not exist yet
         self.assertIn("others can create files in", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
 
