@@ -38,7 +38,8 @@ const char *walk_name(const struct walk *walk)
 
 /*
  * The user who runs a FUSE file system, since the owners of its files are what this user says; 0:
- * root, or another file system. *closed: no other user may enter it, whatever its modes say.
+ * root, or another file system. *closed: other users may be unable to enter it, whatever its modes
+ * say: with allow_root, the kernel shows allow_other, and the program of the user refuses them.
  */
 static uid_t server_of(int fd, dev_t device, bool *closed)
 {
@@ -59,14 +60,14 @@ static uid_t server_of(int fd, dev_t device, bool *closed)
 			const char *user = strstr(strrchr(line, ' '), ",user_id=");
 
 			found = user ? (uid_t)strtoul(user + strlen(",user_id="), NULL, 10) : 0;
-			*closed = user && !strstr(user, ",allow_other");
+			*closed = user && (found || !strstr(user, ",allow_other"));
 		}
 	if (mounts)
 		fclose(mounts);
 	return found;
 }
 
-/* Returns whether this is the root of a file system that only its user may enter. */
+/* Returns whether this is the root of a file system that perhaps only its user may enter. */
 static bool note_server(struct walk *walk)
 {
 	dev_t device = walk->status.st_dev;

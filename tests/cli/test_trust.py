@@ -1472,6 +1472,13 @@ class Loading(TrustTest):
                 found = (os.stat(file).st_mode & 0o777, sorted(support.query(file, "SELECT name FROM entry_points")))
                 names = [("hidden",), ("open",)] if point == inside else [("open",)]
                 self.assertEqual(found, expected if closed else (0o644, names), (point, closed))
+        os.chmod(self.top, 0o755)
+        theirs = f"{self.top}/theirs"
+        os.mkdir(theirs)
+        os.chown(theirs, self.other.uid, self.other.gid)
+        with far.Far(far.build(self.top), self.prefix, mount, user=self.other.uid):  # it may refuse them itself (allow_root)
+            self.other.run(PROGRAM, "--db", f"{theirs}/file.db", "update", f"{mount}/{SITE}")
+        self.assertEqual(stat.S_IMODE(os.stat(f"{theirs}/file.db").st_mode), 0o600)
 
     @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_a_library_beside_it(self):
