@@ -23,13 +23,14 @@
 #include "indexer/computing.h"
 
 #define COLUMNS_MAX  8           /* of a reply */
-#define READS_MAX    1024        /* from the socket, for connecting or for one reply */
+#define READS_MAX    1024        /* for connecting or for one reply, if bytes are unknown */
 #define RECEIVED_MAX (16 << 20)  /* bytes, on one connection; libpq buffers one message */
 #define MEMORY_MAX   (256 << 20) /* bytes allocated while connecting, or for one reply */
 #define ENDLESS      "the fleet's server: its answer does not end"
 #define LOOK_EVERY   200  /* milliseconds; how often signals are checked */
 #define MESSAGE_MAX  4000 /* bytes of the server's message that are shown */
 #define PATIENCE     10   /* times tcp_user_timeout, for a statement and its reply */
+#define SENT_SHIFT   24   /* 16 MiB are encrypted in a second, on a slow machine */
 
 struct fleet {
 	PGconn *connection;
@@ -231,9 +232,10 @@ static int prepare(struct fleet *fleet, const char *url, struct error *error)
 /*
  * Set the time limit to @times a setting, in units of @unit milliseconds; 0 means no limit, as in
  * libpq. Before that, the kernel drops a peer that acknowledges nothing, and libpq tries the next
- * host.
+ * host. @computing: processor time for all of it, in seconds; libpq searches all settings that a
+ * server has sent for each that it sends.
  */
-static void begin(struct fleet *fleet, const char *keyword, int unit, int times)
+static void begin(struct fleet *fleet, const char *keyword, int unit, int times, int computing)
 {
 	CLEANUP(cleanup_settings) PQconninfoOption *settings = PQconninfo(fleet->connection);
 	const char *value = value_of(settings, keyword);
@@ -243,7 +245,7 @@ static void begin(struct fleet *fleet, const char *keyword, int unit, int times)
 	fleet->began = milliseconds_now();
 	fleet->patience = silence ? (int64_t)silence * times : INT64_MAX;
 	fleet->reads = READS_MAX;
-	computing_limit(COMPUTING_MAX); /* until the next wait */
+	computing_limit(computing);
 	silence = silence / 10 * 9;
 	setsockopt(PQsocket(fleet->connection), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence,
 	           sizeof(silence));
@@ -263,6 +265,7 @@ static uint64_t received(const struct fleet *fleet)
 static int wait_for(struct fleet *fleet, short events, struct error *error)
 {
 	struct pollfd socket = {.fd = PQsocket(fleet->connection), .events = events};
+	uint64_t bytes;
 
 	for (int ready = 0; ready <= 0;) {
 		if (fleet->stopped())
@@ -271,12 +274,12 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 			return error_set(error, ERROR_IO,
 			                 "the fleet's server: no answer within %lld seconds",
 			                 (long long)fleet->patience / 1000);
-		if (fleet->reads == 0 || received(fleet) > RECEIVED_MAX)
+		bytes = received(fleet);
+		if (bytes > 0 ? bytes > RECEIVED_MAX : fleet->reads == 0)
 			return error_set(error, ERROR_LIMIT, ENDLESS);
 		ready = poll(&socket, 1, LOOK_EVERY);
 	}
-	fleet->reads -= (socket.revents & ~POLLOUT) != 0;
-	computing_limit(COMPUTING_MAX);
+	fleet->reads -= fleet->reads > 0 && (socket.revents & ~POLLOUT) != 0;
 	return 0;
 }
 
@@ -297,7 +300,7 @@ static int complete(struct fleet *fleet, struct error *error)
 	while (code == 0 && PQstatus(fleet->connection) != CONNECTION_BAD &&
 	       next != PGRES_POLLING_OK) {
 		if (host != PQhost(fleet->connection)) /* each host has its own time limit */
-			begin(fleet, "connect_timeout", 1000, 1);
+			begin(fleet, "connect_timeout", 1000, 1, COMPUTING_MAX);
 		host = PQhost(fleet->connection);
 		if (fleet->local && PQstatus(fleet->connection) == CONNECTION_MADE &&
 		    !is_local(slice_of(PQhostaddr(fleet->connection))))
@@ -423,10 +426,13 @@ static int read_answer(struct fleet *fleet, fleet_row *each, void *payload, stru
 static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
                      void *payload, struct error *error)
 {
+	size_t size = 0;
 	bool sent;
 	int code;
 
-	begin(fleet, "tcp_user_timeout", 1, PATIENCE);
+	for (int i = 0; i < statement->count; i++)
+		size += strlen(statement->values[i]);
+	begin(fleet, "tcp_user_timeout", 1, PATIENCE, COMPUTING_MAX + (int)(size >> SENT_SHIFT));
 	sent = PQsendQueryParams(fleet->connection, statement->text, statement->count, NULL,
 	                         statement->values, NULL, NULL, 0) &&
 	       PQsetSingleRowMode(fleet->connection);

@@ -846,6 +846,39 @@ class Answers(Fleet):
             if not support.build_type_is_sanitized():
                 self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, max(before + 1, 200 << 10))
 
+    def test_an_answer_in_small_pieces(self):
+        """From far away: what ends is read."""
+        self.update()
+
+        def answer(peer):
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            peer.sendall(HEAD)
+            for _ in range(3000):
+                peer.sendall(b"D" + (4 + 2 + 3 * 5).to_bytes(4, "big") + b"\0\3" + b"\0\0\0\x012" * 3)
+                time.sleep(0.0005)
+            peer.sendall(message(b"C", b"SELECT 3000\0") + message(b"Z", b"I"))
+
+        server = Impostor(answer)
+        reply = self.run_program("push", f"postgresql://h@127.0.0.1:{server.port}/fleet", self.prefix, status=COULD_NOT)
+        server.close()
+        self.assertRegex(reply.err, r"closed the connection unexpectedly|Connection reset|connection not open")
+
+    def test_settings_without_end(self):
+        """libpq looks for each among all before it: a megabyte of them takes minutes."""
+        self.update()
+
+        def answer(peer):
+            peer.sendall(HEAD)
+            for number in itertools.count():
+                peer.sendall(b"".join(message(b"S", b"%d-%d\0x\0" % (number, each)) for each in range(1000)))
+
+        server = Impostor(answer)
+        began = time.monotonic()
+        reply = self.run_program("push", f"postgresql://h@127.0.0.1:{server.port}/fleet", self.prefix, status=COULD_NOT)
+        server.close()
+        self.assertEqual(reply.err, "entrydb: the server asks for too much computation\n")
+        self.assertLess(time.monotonic() - began, 60)
+
     def test_a_row_of_a_gigabyte(self):
         """By a Unix socket, the amount received is unknown."""
         def answer(peer):
