@@ -259,7 +259,8 @@ int safe_directory_open(const char *path, const char *sysroot, enum safe_create 
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	int code;
 
-	walk.creates = create == SAFE_CREATE;
+	walk.creates = create != SAFE_EXISTING;
+	walk.last_private = create == SAFE_PRIVATE;
 	code = walk_path(&walk, path, sysroot, error);
 	if (code < 0)
 		return code;

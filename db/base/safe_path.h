@@ -130,6 +130,7 @@ int safe_publish_enter(int directory, const char *name, mode_t *search);
 enum safe_create {
 	SAFE_EXISTING, /* ERROR_NOTFOUND if it does not exist */
 	SAFE_CREATE,   /* create missing directories, with the mode of their parent */
+	SAFE_PRIVATE,  /* the same, but the last one for this user only */
 };
 
 /*

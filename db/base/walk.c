@@ -276,10 +276,16 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 	return start(walk, text_format("%s/%.*s/%s", inside, (int)len, target, walk->rest), error);
 }
 
+static bool is_last(const struct walk *walk)
+{
+	return !walk->rest[strspn(walk->rest, "/")];
+}
+
 /* With the mode of the parent directory, regardless of the umask. */
 static int make_directory(struct walk *walk, const char *name, struct error *error)
 {
-	mode_t mode = (walk->status.st_mode & DIRECTORY_MODE) | S_IRWXU;
+	mode_t most = walk->last_private && is_last(walk) ? 0 : walk->status.st_mode;
+	mode_t mode = (most & DIRECTORY_MODE) | S_IRWXU;
 	CLEANUP(cleanup_close) int fd = -1;
 	struct stat made;
 
@@ -321,7 +327,7 @@ static int go_down(struct walk *walk, const char *name, struct error *error)
 	}
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "%s/%s", walk->done, name);
-	if (S_ISLNK(status.st_mode) && walk->keep_last && !walk->rest[strspn(walk->rest, "/")])
+	if (S_ISLNK(status.st_mode) && walk->keep_last && is_last(walk))
 		return error_errno(error, ELOOP, "%s/%s", walk->done, name);
 	if (S_ISLNK(status.st_mode))
 		return follow(walk, fd, &status, name, error);

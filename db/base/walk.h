@@ -18,7 +18,8 @@ enum rule {
 
 struct walk {
 	enum rule rule;
-	bool creates;       /* make missing directories */
+	bool creates;       /* make missing directories, */
+	bool last_private;  /* the last one for this user only */
 	uid_t other;        /* RULE_BELIEVE: another permitted owner */
 	bool keep_last;     /* fail if the last component is a link */
 	bool in_sysroot;    /* the anchor is one */

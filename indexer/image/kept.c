@@ -198,7 +198,7 @@ int image_add(const struct options *options, const char *path, struct error *err
 		return error_set(error, ERROR_INVALID, "%s: an image goes to no --db", path);
 	if (found < 0)
 		return error_move(error, &why);
-	code = open_trees(kept.directory, SAFE_CREATE, &directory, error);
+	code = open_trees(kept.directory, SAFE_PRIVATE, &directory, error);
 	/* Anyone who can open it can hold the lock. */
 	if (code == 0 && fchmod(directory, S_IRWXU) != 0)
 		code = error_errno(error, errno, "%s", kept.directory);

@@ -59,7 +59,7 @@ static int write_record(int directory, const char *name, const char *object, con
 /* The names of the files identify objects, which may be private. */
 static int open_own(const char *path, int *fd, struct error *error)
 {
-	int code = safe_directory_open(path, NULL, SAFE_CREATE, fd, error);
+	int code = safe_directory_open(path, NULL, SAFE_PRIVATE, fd, error);
 
 	return code == 0 && fchmod(*fd, S_IRWXU) != 0 ? error_errno(error, errno, "%s", path)
 	                                              : code;

@@ -133,7 +133,12 @@ static void test_what_is_made(void **state)
 	umask(077);
 	assert_int_equal(open_at(f, "open/x/y", NULL, SAFE_CREATE), 0);
 	assert_int_equal(open_at(f, "closed/x/y", NULL, SAFE_CREATE), 0);
+	assert_int_equal(open_at(f, "open/p/q/", NULL, SAFE_PRIVATE), 0);
 	umask(022);
+	assert_int_equal(stat("open/p", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0755);
+	assert_int_equal(stat("open/p/q", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0700);
 	assert_int_equal(stat("open/x/y", &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0755);
 	assert_int_equal(stat("closed/x/y", &status), 0);
