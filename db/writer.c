@@ -421,10 +421,8 @@ static int begin_anew(struct writer *writer, struct error *error)
 	CLEANUP(cleanup_free) char *detail = detail_of(writer);
 	const struct event_record repair = {
 	        .action = SLICE("repair"), .root = SLICE(""), .detail = slice_of(detail)};
-	int code = publication_set_aside(&writer->publication, SET_ASIDE_SUFFIX, error);
-
-	if (!detail)
-		return error_nomem(error);
+	int code = detail ? publication_set_aside(&writer->publication, SET_ASIDE_SUFFIX, error)
+	                  : error_nomem(error);
 
 	if (code == 0)
 		code = create_schema(writer, error);
