@@ -4,11 +4,15 @@
  */
 #include "indexer/command.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/text.h"
 #include "indexer/sysroot.h"
 #include "indexer/verb.h"
+#include "libquery/layout.h"
 
 /* The sections of the help. */
 enum purpose { KEEPS, ASKS, DECIDES, CHECKS, PURPOSES };
@@ -310,6 +314,28 @@ static void join_paths(struct options *options)
 
 /* --- dispatch --- */
 
+/*
+ * Make --db absolute, as its readers do: the paths of roots are relative to its name. A link at
+ * that name is not followed. *out: malloc'd, or NULL if its directory does not exist.
+ */
+static int name_database(struct options *options, char **out, struct error *error)
+{
+	const char *given = options->database, *slash = given ? strrchr(given, '/') : NULL;
+	const char *name = slash ? slash + 1 : given;
+	CLEANUP(cleanup_free) char *directory = NULL;
+	CLEANUP(cleanup_free) char *absolute = NULL;
+
+	if (!given || !*name)
+		return 0;
+	directory = slash ? strndup(given, (size_t)(name - given)) : strdup(".");
+	absolute = directory ? layout_absolute(directory) : NULL;
+	if (!absolute)
+		return errno_is_failure(errno) ? error_errno(error, errno, "%s", given) : 0;
+	*out = text_format("%s/%s", strcmp(absolute, "/") == 0 ? "" : absolute, name);
+	options->database = *out;
+	return *out ? 0 : error_nomem(error);
+}
+
 /* --root names a directory, or an image, which only some commands accept. */
 static int enter(const struct command *command, struct options *options, struct error *error)
 {
@@ -323,6 +349,7 @@ static int enter(const struct command *command, struct options *options, struct 
 
 static enum status run(const struct command *command, struct options *options)
 {
+	CLEANUP(cleanup_free) char *database = NULL;
 	struct error error = {0};
 	int code;
 
@@ -330,6 +357,8 @@ static enum status run(const struct command *command, struct options *options)
 		join_paths(options);
 	options->verb = command->name;
 	code = check(command, options);
+	if (code == STATUS_DONE)
+		code = name_database(options, &database, &error);
 	if (code == STATUS_DONE && options->sysroot)
 		code = enter(command, options, &error);
 	if (options->hook) { /* overrides other options */

@@ -153,18 +153,14 @@ static int is_for_caller(const char *file, struct error *error)
 static int choose_database(const struct options *options, bool to_write, const char *inside,
                            struct coverage *out, struct error *error)
 {
-	CLEANUP(cleanup_free) char *absolute = NULL;
 	const char *rest;
 	int code;
 
 	if (options->database) {
-		absolute = layout_absolute(options->database);
-		if (!absolute && errno_is_failure(errno))
-			return error_errno(error, errno, "%s", options->database);
-		rest = absolute ? file_in_sysroot(absolute) : NULL;
+		rest = file_in_sysroot(options->database);
 		out->database = rest ? text_format("%s%s", options->sysroot, rest)
 		                     : strdup(options->database);
-		out->root_path = layout_root_path(absolute ? absolute : options->database, inside);
+		out->root_path = layout_root_path(options->database, inside);
 		return out->database && out->root_path ? 0 : error_nomem(error);
 	}
 	code = layout_of_prefix(inside, sysroot_of(options), out);

@@ -562,6 +562,24 @@ class Publishing(TrustTest):
         self.run_program(*words, f"{self.top}/b", status=DONE)
         self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o600)
 
+    def test_closed_beside_a_database_by_any_name(self):
+        """Its roots are relative to its prefix, however the name is spelled."""
+        os.chmod(self.top, 0o755)
+        directory, public = os.path.dirname(self.database), f"{self.top}/public/{SITE}"
+        add_distribution(self.site, "private")
+        add_distribution(public, "public")
+        for name, place in ((DATABASE, self.prefix), (os.path.basename(DATABASE), directory), ("../entrydb//entry_points.db", directory),
+                            (f"{self.prefix}/var/./lib/entrydb/entry_points.db", self.top)):
+            os.chmod(self.site, 0o755)
+            self.run_program("--db", name, "update", self.site, public, cwd=place, status=DONE)
+            self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o644, name)
+            os.chmod(self.site, 0o700)
+            self.run_program("--db", name, "update", public, cwd=place, status=DONE)
+            self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o600, name)
+            self.assertEqual(query(self.database, "SELECT count(*) FROM root"), [(2,)], name)
+            self.run_program("--db", name, "verify", cwd=place, status=DONE)
+            os.unlink(self.database)
+
     def test_private_archives(self):
         egg, catalogue = f"{self.site}/p-1.0-py3.11.egg", f"{self.top}/catalogue.db"
         with zipfile.ZipFile(egg, "w") as archive:
