@@ -614,6 +614,31 @@ class Publishing(TrustTest):
             os.chmod(path, before)
             os.unlink(catalogue)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_a_library_in_a_closed_directory_of_another_user(self):
+        """Below one that he leaves open, or that everybody may write to: the whole way there is judged."""
+        os.chmod(self.top, 0o755)
+        catalogue = f"{self.top}/catalogue.db"
+        for above, mode in (f"{self.top}/home", 0o755), (f"{self.top}/shared", 0o777):
+            wheel, library = f"{self.top}/p-1.0-py3-none-any.whl", f"{above}/closed/libsword.so"
+            os.makedirs(os.path.dirname(library))
+            for output, *flags in ((library, "-Wl,-soname,libsword.so"),
+                                   (f"{self.top}/plugin.so", f"-Wl,--no-as-needed,-rpath,{os.path.dirname(library)}", library)):
+                subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", output, *flags], input=b"int entry(void) { return 1; }",
+                               check=True)
+            self.other.own(above)
+            os.chmod(above, mode)
+            with zipfile.ZipFile(wheel, "w") as archive:
+                archive.write(f"{self.top}/plugin.so", "pkg/plugin.so")
+                archive.writestr("p-1.0.dist-info/METADATA", support.metadata("p", "1.0"))
+                archive.writestr("p-1.0.dist-info/entry_points.txt", "[host]\np = pkg.plugin:entry\n")
+            for closed, state in (0o700, "missing-dependency"), (0o755, "ok"):
+                os.chmod(f"{above}/closed", closed)
+                self.run_program("add", "--db", catalogue, wheel, status=DONE)
+                self.assertEqual((stat.S_IMODE(os.stat(catalogue).st_mode), query(catalogue, "SELECT state FROM entry_points")),
+                                 (0o644, [(state,)]), (above, oct(closed)))
+                os.unlink(catalogue)
+
     def test_roots_link_to_a_public_file(self):
         """Files that are not behind it are no secrets."""
         os.chmod(self.top, 0o755)

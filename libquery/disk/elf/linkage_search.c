@@ -193,14 +193,12 @@ static bool is_public(const struct linkage *linkage, const char *path, int fd,
                       const struct stat *status)
 {
 	const char *sysroot = linkage->sysroot[0] ? linkage->sysroot : NULL;
-	const struct readers *readers = &linkage->readers;
-	struct safe_way way = {.search = 0444};
+	const mode_t all = trust_everybody(fd, status), needed = linkage->readers.mode;
 
-	if (readers->mode)
-		safe_path_look(path, readers->beside, sysroot, &way, NULL);
-	return ((readers->mode ? readers->mode : 0444) &
-	        ~(way.search & trust_everybody(fd, status))) == 0 ||
-	       (!readers->mode && geteuid() != 0 && status->st_uid == geteuid());
+	if (needed)
+		return !(needed & ~all) &&
+		       safe_is_reached(path, linkage->readers.beside, sysroot, needed);
+	return !(0444 & ~all) || (geteuid() != 0 && status->st_uid == geteuid());
 }
 
 static int open_installed(const struct linkage *linkage, struct slice path, struct error *error)
