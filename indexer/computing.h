@@ -26,13 +26,16 @@ static inline void computing_end(int signal)
 	_exit(STATUS_COULD_NOT);
 }
 
-/* After @seconds of processor time, end the program. 0: no limit. */
+/*
+ * After @seconds of processor time, end the program. 0: no limit. System calls count, since a reply
+ * may come byte by byte.
+ */
 static inline void computing_limit(int seconds)
 {
 	const struct itimerval limit = {.it_value.tv_sec = seconds};
 
-	signal(SIGVTALRM, computing_end);
-	setitimer(ITIMER_VIRTUAL, &limit, NULL);
+	signal(SIGPROF, computing_end);
+	setitimer(ITIMER_PROF, &limit, NULL);
 }
 
 #endif
