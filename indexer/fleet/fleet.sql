@@ -32,19 +32,19 @@ CREATE TABLE entrydb.host (
 	since timestamptz NOT NULL DEFAULT now()
 );
 
--- A database file of a host, as last sent.
+-- A database file of a host, as last sent. An index takes 2,704 bytes, compressed as a host's session or
+-- that of a restore says: a path has a limit that does not depend on that.
 CREATE TABLE entrydb.environment (
 	id     bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
 	host   integer NOT NULL REFERENCES entrydb.host ON DELETE CASCADE,
-	path   text NOT NULL CHECK (octet_length(path) <= 2600), -- see below
+	path   text NOT NULL CHECK (octet_length(path) <= 2600),
 	digest text NOT NULL CHECK (octet_length(digest) <= 64), -- of the database file
 	pushed timestamptz NOT NULL,
 	UNIQUE (host, path)
 );
 
 -- Current and former contents of environments. The environment and the period of validity are added
--- to each table below. An index takes 2,704 bytes, compressed as a host's session or that of a restore
--- says: what is in one has a limit that does not depend on that.
+-- to each table below. What the client cuts has a limit here, too.
 CREATE TABLE entrydb.distribution (
 	root text NOT NULL, directory text NOT NULL, name text NOT NULL, version text, error text,
 	CHECK (octet_length(name) <= 1300 AND octet_length(version) <= 1300)
@@ -82,9 +82,9 @@ SELECT format('ALTER TABLE entrydb.%1$I '
 SELECT format('ALTER TABLE %s ALTER %I TYPE text COLLATE "C"', attrelid::regclass, attname)
   FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
  WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r' AND atttypid = 'text'::regtype \gexec
-CREATE INDEX ON entrydb.distribution (name, version);
-CREATE INDEX ON entrydb.entry_point (group_name, name);
-CREATE INDEX ON entrydb.finding (rule) WHERE valid_to = 'infinity';
+-- No index on what hosts send: where it is in an index depends on what others sent. The first change to a
+-- page after a checkpoint is logged with the page, everybody can ask for the size of the log, and so a host
+-- would learn between which names a page ends: other hosts' names.
 
 -- --- functions for hosts ---
 

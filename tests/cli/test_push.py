@@ -496,6 +496,28 @@ class Trust(Fleet):
             self.assertIn("permission denied for schema entrydb", reply)
             self.assertNotIn("plan_rows", reply)
 
+    def test_a_host_that_measures(self):
+        """After a checkpoint, the log tells whether a page was changed before: of an index on names, where the names of others are."""
+        names = [f"{letter}{number}" for letter in string.ascii_lowercase for number in range(100)]
+        for kind, row in enumerate((["r", "d", None, "1", None], ["r", "d", "g", None, "v", "k", "s", None], ["r", "d", "k", None, None, None, "s"],
+                                    ["r", "f", 1, "k", None], [1, "a", "r", None, None, None, None, None, 0], [None, *"ldvgnfmp"])):
+            def push(path, sent, kind=kind, row=row):
+                rows = [[], [], [], [], [], []]
+                rows[kind] = [[name if value is None else value for value in row] for name in sent]
+                return f"SELECT entrydb_host.push('{path}', '', '{json.dumps(rows[:5])}', '{json.dumps(rows[5])}')"
+            SERVER.sql(push("/", names), user=self.role)
+            enemy = f"{self.role}enemy{kind}"
+            SERVER.add_hosts([enemy])
+            SERVER.sql(push("/", string.ascii_lowercase), user=enemy)
+            most = []
+            for _ in range(3):  # the server itself may write something
+                SERVER.sql("CHECKPOINT")
+                sizes = SERVER.sql("BEGIN; " + "; ".join(f"{push('/new', string.ascii_lowercase[:count])}; SELECT pg_current_wal_insert_lsn() - '0/0'"
+                                                         for count in range(1, 27)) + "; ROLLBACK", user=enemy)
+                sizes = [int(size) for [size] in sizes if size]
+                most.append(max(after - before for before, after in itertools.pairwise(sizes[1:])))
+            self.assertLess(min(most), 2500, (kind, most))
+
     def test_history_is_only_added_to(self):
         """Data sent by a host ends its previous rows; events stay. A transaction left open backdates nothing."""
         self.update()
