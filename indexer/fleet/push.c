@@ -248,32 +248,36 @@ static int check_file(const char *path, struct error *error)
 	return code < 0 ? code : 0;
 }
 
+static int check_below(const char *directory, const char *name, struct error *error)
+{
+	CLEANUP(cleanup_free) char *path = NULL;
+
+	if (!directory || !*directory)
+		return 0;
+	path = text_format("%s%s%s", directory, name ? "/" : "", name ? name : "");
+	return path ? check_file(path, error) : error_nomem(error);
+}
+
 /*
  * Those that it opens before it knows the settings, and those in the home directory. Without HOME,
  * and before version 15 always, libpq takes that from the user's account.
  */
 static int check_files(struct error *error)
 {
-	const char *home = trust_environment("HOME");
 	const struct passwd *account = getpwuid(geteuid());
-	const char *other = account ? account->pw_dir : NULL;
-	const char *const files[][2] = {{home, "/.pg_service.conf"},
-	                                {home, "/.pgpass"},
-	                                {home, "/.postgresql"},
-	                                {other, "/.pg_service.conf"},
-	                                {other, "/.pgpass"},
-	                                {other, "/.postgresql"},
-	                                {trust_environment("PGSERVICEFILE"), ""},
-	                                {trust_environment("PGSYSCONFDIR"), "/pg_service.conf"}};
-	int code = 0;
+	static const char *const names[] = {
+	        ".pg_service.conf",     ".pgpass",
+	        ".postgresql/root.crt", ".postgresql/postgresql.crt",
+	        ".postgresql/root.crl", ".postgresql/postgresql.key",
+	};
+	int code = check_below(trust_environment("PGSERVICEFILE"), NULL, error);
 
-	for (size_t i = 0; code == 0 && i < sizeof(files) / sizeof(*files); i++) {
-		CLEANUP(cleanup_free) char *path = NULL;
-
-		if (!files[i][0] || !*files[i][0])
-			continue;
-		path = text_format("%s%s", files[i][0], files[i][1]);
-		code = path ? check_file(path, error) : error_nomem(error);
+	if (code == 0)
+		code = check_below(trust_environment("PGSYSCONFDIR"), "pg_service.conf", error);
+	for (size_t i = 0; code == 0 && i < sizeof(names) / sizeof(*names); i++) {
+		code = check_below(trust_environment("HOME"), names[i], error);
+		if (code == 0 && account)
+			code = check_below(account->pw_dir, names[i], error);
 	}
 	return code;
 }

@@ -637,13 +637,19 @@ class Secrets(Fleet):
         write(f"{self.home}/.pg_service.conf", "[fleet]\nhost=nowhere.invalid\n")
         shutil.copy(f"{self.home}/.pg_service.conf", f"{self.home}/pg_service.conf")
         env = self.environment()
-        for path, variables in ((self.home, {}), (f"{self.home}/.pg_service.conf", {}),
+        os.mkdir(f"{self.home}/.postgresql")
+        own = [f"{self.home}/.postgresql/{name}" for name in ("root.crt", "root.crl", "postgresql.crt", "postgresql.key")]
+        for path in own:
+            write(path, "")
+        for path, variables in ((self.home, {}), (f"{self.home}/.pg_service.conf", {}), *((path, {}) for path in own),
                                 (f"{self.home}/.pg_service.conf", {"HOME": "", "PGSERVICEFILE": f"{self.home}/.pg_service.conf"}),
                                 (f"{self.home}/pg_service.conf", {"HOME": "", "PGSYSCONFDIR": self.home})):
             os.chown(path, support.STRANGER, support.STRANGER)
             reply = self.run_program("push", "service=fleet", self.prefix, env={**env, **variables}, status=COULD_NOT)
             self.assertIn(f"{path} belongs to user {support.STRANGER}", reply.err)
             os.chown(path, 0, 0)
+        for path in own:
+            os.unlink(path)
         self.assertIn("nowhere.invalid", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
         theirs = f"{self.top}/theirs"
         os.mkfifo(theirs)
