@@ -72,11 +72,10 @@ _entrydb_read_line() {
 }
 
 _entrydb() {
-    local program=$1 word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    # Not the program that the line names: another user's is not run before the line is.
+    local program=entrydb word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     local command='' arguments=() context=()
     COMPREPLY=()
-    # Another user's program is not run before the line is.
-    [[ $program != */* || -O $program ]] || program=entrydb
     _entrydb_read_line
     [[ $word == '=' ]] && word=
     [[ $before == '=' ]] && before=${COMP_WORDS[COMP_CWORD - 2]}

@@ -38,11 +38,8 @@ end
 function __entrydb_complete
     set -l words (commandline -opc)
     set -l word (commandline -ct)
-    set -l program $words[1]
-    # Another user's program is not run before the line is.
-    if string match --quiet '*/*' -- $program; and not test -O $program
-        set program entrydb
-    end
+    # Not the program that the line names: another user's is not run before the line is.
+    set -l program entrydb
     set -l command
     set -l arguments
     set -l context

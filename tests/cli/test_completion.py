@@ -102,19 +102,14 @@ class Words:
         self.assertEqual(self.offered("list", "--path", f"{self.top}/other", ""), {"elsewhere"})
         self.assertEqual(self.offered("list", "--path", f"{self.top}/other", "elsewhere", ""), {"n"})
 
-
-    @support.needs_root
-    def test_another_user_s_program(self):
-        """It is not run before the line is."""
+    def test_the_program_on_the_line_is_not_run(self):
+        """It may be another user's, or a link of another user's to the system's shell, which then runs the file "groups"."""
         program = f"{self.top}/entrydb"
         support.write(program, f"#!/bin/sh\necho >{self.top}/run\n")
         os.chmod(program, 0o755)
-        os.chown(program, support.STRANGER, support.STRANGER)
         self.assertEqual(self.offered("l", program=program), {"list", "log"})
+        self.assertEqual(self.offered("list", "", program=program), {"pytest11", "console_scripts"})
         self.assertFalse(os.path.exists(f"{self.top}/run"))
-        os.chown(program, 0, 0)
-        self.offered("l", program=program)
-        self.assertTrue(os.path.exists(f"{self.top}/run"))
 
 
 class Bash(Words, CompletionTest):
