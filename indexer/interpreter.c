@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -254,26 +255,50 @@ static void keep_absolute(const char *name)
 		unsetenv(name);
 }
 
-/* May what .pth files in the user's site directory contain be another user's? They would be run. */
-static bool is_user_site_foreign(const char *interpreter)
+/* The user's home, malloc'd, as Python finds it; NULL if it is unknown. */
+static char *home_of_user(void)
 {
-	const char *base = variable("PYTHONUSERBASE"), *home = variable("HOME");
-	const char *python = strrchr(interpreter, '/') + 1; /* pythonX.Y */
-	CLEANUP(error_clear) struct error error = {0};
-	CLEANUP(cleanup_free) char *site = NULL;
+	const char *home = variable("HOME");
+	const struct passwd *account = home ? NULL : getpwuid(getuid());
 
-	if (!base && !home)
-		return false;
-	site = text_format("%s%s/lib/%s/site-packages", base ? base : home, base ? "" : "/.local",
-	                   python);
-	return !site || is_foreign(base ? base : home) || check_owner(site, &error) < 0;
+	home = account ? account->pw_dir : home;
+	return home ? strdup(home) : NULL;
+}
+
+/*
+ * May what .pth files in the user's site directory contain be another user's? They would be run.
+ * Its name depends on the interpreter, whose version the path does not always show: so that of each
+ * is judged.
+ */
+static bool is_user_site_foreign(void)
+{
+	const char *base = variable("PYTHONUSERBASE");
+	CLEANUP(cleanup_free) char *home = base ? strdup(base) : home_of_user();
+	CLEANUP(cleanup_free)
+	char *library = home ? text_format("%s%s/lib", home, base ? "" : "/.local") : NULL;
+	CLEANUP(error_clear) struct error error = {0};
+	CLEANUP(cleanup_closedir) DIR *opened = NULL;
+	const char *name;
+	int more = 0;
+
+	if (!library || is_foreign(home) || check_owner(library, &error) < 0)
+		return true;
+	opened = file_open_directory(AT_FDCWD, library);
+	while (opened && (more = file_next(opened, &name)) > 0) {
+		CLEANUP(cleanup_free)
+		char *site = text_format("%s/%s/site-packages", library, name);
+
+		if (!site || check_owner(site, &error) < 0)
+			return true;
+	}
+	return more < 0 || (!opened && errno_is_failure(errno));
 }
 
 void interpreter_execute(const char *const words[])
 {
 	CLEANUP(error_clear) struct error error = {0};
 
-	if (is_user_site_foreign(words[0]))
+	if (is_user_site_foreign())
 		setenv("PYTHONNOUSERSITE", "1", true);
 	if (is_foreign(variable("PYTHONPYCACHEPREFIX")))
 		unsetenv("PYTHONPYCACHEPREFIX");

@@ -1247,6 +1247,15 @@ class Running(TrustTest):
             for verb in (["run", "safe"], ["probe", "console_scripts", "safe"]):
                 self.assertIn("safe", self.run_program(*verb, env=self.environment(ENTRYDB_PATH=site, **place), status=DONE).out)
             self.assert_untouched()
+        # Where the path does not show the version of its interpreter, as in Debian.
+        debian = f"{self.prefix}/lib/python3/dist-packages"
+        shutil.copytree(site, debian)
+        own = os.path.dirname(theirs).replace(home, f"{self.top}/version")
+        os.makedirs(os.path.dirname(own))
+        os.symlink(os.path.dirname(theirs), own)
+        for verb in (["run", "safe"], ["probe", "console_scripts", "safe"]):
+            self.assertIn("safe", self.run_program(*verb, env=self.environment(ENTRYDB_PATH=debian, HOME=f"{self.top}/version"), status=DONE).out)
+        self.assert_untouched()
 
     def test_a_module_beside_the_program(self):
         """In a sticky directory, who cannot replace the program can add what it loads, or a link that is switched later."""
