@@ -151,11 +151,12 @@ END
     judged=$about
 }
 
-# Print the paths that a variable names, and what follows the first slash of each item of a list: a name
-# may contain a space.
+# Print the paths that a variable names, what follows the first slash of each item of a list, since a name
+# may contain a space, and relative items: they are below "/", the current directory.
 places_in() {
     say "$1" | grep -o '/[^][ "'"'"'*:;,=?]*'
     say "$1" | tr : '\n' | grep -o '/.*'
+    say "$1" | tr : '\n' | tr ';' '\n' | sed -n 's|^[^/].*/|/&|p'
 }
 
 # What does not exist yet in a sticky directory, others can make.
@@ -167,10 +168,14 @@ are_safe_for_root() {
 
 # Unset the variables that name places of other users, as root has them after sudo -E: programs and
 # libraries would be taken from there (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH), and what is built in
-# TMPDIR could be replaced.
+# TMPDIR could be replaced. To CMake, ~her/x and \home\her\x are paths, too.
 forget_places_of_others() {
     for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*|\1|p' | grep -vx 'PATH\|PWD'); do
-        places_in "$(eval "say \"\${$name-}\"")" | are_safe_for_root || unset "$name"
+        value=$(eval "say \"\${$name-}\"")
+        case $value in
+        *[~\\]*) unset "$name" ;;
+        *) places_in "$value" | are_safe_for_root || unset "$name" ;;
+        esac
     done
 }
 

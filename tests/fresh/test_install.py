@@ -80,15 +80,16 @@ class Install(FreshTest):
             for name, text in (("cmake", 'case $1 in --version) echo "cmake version 3.25" ;; -S) /bin/mkdir "$4" ;; '
                                          '--install) echo /tmp/late/bin/entrydb >"$2/install_manifest.txt" ;; esac'),
                                ("mkdir", f'{" ".join(NOBODY)} {made}; exec /bin/mkdir "$@"'),
-                               ("mktemp", 'echo "${TMPDIR-} ${CFLAGS-} ${CXXFLAGS-} ${LDFLAGS-} $PWD" >/srv/roots/place; exec /bin/mktemp "$@"')):
+                               ("mktemp", 'echo "${TMPDIR-} ${CFLAGS-} ${CXXFLAGS-} ${LDFLAGS-} ${CMAKE_PREFIX_PATH-}${a_DIR-}${b_DIR-} $PWD" >/srv/roots/place; exec /bin/mktemp "$@"')):
                 support.write(self.root.on_disk(f"/srv/tools/{name}"), f"#!/bin/sh\n{text}\n")
                 os.chmod(self.root.on_disk(f"/srv/tools/{name}"), 0o755)
             said = self.run_there("env", "--chdir=/srv/their own", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", "TMPDIR=/srv/their own",
                                   "CFLAGS=-O2 -I'/srv/their own/include'", "CXXFLAGS=-B/tmp/none", "LDFLAGS=-L/srv/tools -s",
+                                  "CMAKE_PREFIX_PATH=srv/tools:srv/their own", "a_DIR=~nobody/deps", r"b_DIR=\srv\their own",
                                   INSTALL, "--prefix", "/tmp/late", status=1)
             self.assertIn("install.sh: /tmp/late belongs to another user, or others may write to it; ", said)
             self.run_there("rm", "-r", "/tmp/late")
-            self.assertEqual(support.read(self.root.on_disk("/srv/roots/place")), "   -L/srv/tools -s /\n")
+            self.assertEqual(support.read(self.root.on_disk("/srv/roots/place")), "   -L/srv/tools -s  /\n")
             os.unlink(self.root.on_disk("/srv/roots/place"))
         self.assertEqual(os.listdir(self.root.on_disk("/srv/roots")), [])
 
