@@ -46,7 +46,8 @@ int edit_database(const struct options *options, const struct database *database
 	};
 	struct edit edit = {.options = options, .database = database, .result = result};
 	const char *why_rebuilt;
-	int code = database_check_owner(database, options->command, error);
+	mode_t now = 0;
+	int judged, code = database_check_owner(database, options->command, error);
 
 	if (code == 0)
 		code = own ? writer_open(&how, &writer, error) : error_nomem(error);
@@ -59,6 +60,11 @@ int edit_database(const struct options *options, const struct database *database
 	code = database_mode(options, database, writer_reader(writer), &edit.mode, error);
 	if (code == 0)
 		code = work(&edit, payload, error);
+	/* A directory above what was read may have been closed meanwhile. */
+	judged = code < 0 ? code
+	                  : database_mode(options, database, writer_reader(writer), &now, error);
+	code = judged < 0 ? judged : code;
+	edit.mode &= now;
 	if (code < 0 && interrupted())
 		return error_set(error, ERROR_IO, "interrupted; nothing was changed");
 	if (code < 0 || (code == EDIT_NOTHING && !why_rebuilt &&

@@ -14,10 +14,12 @@ import pwd
 import re
 import shlex
 import shutil
+import signal
 import sqlite3
 import stat
 import struct
 import subprocess
+import time
 import unittest
 import urllib.parse
 import zipfile
@@ -549,6 +551,23 @@ class Publishing(TrustTest):
             self.run_program("update", self.prefix, status=DONE)
             self.assertEqual(stat.S_IMODE(os.lstat(self.database).st_mode), 0o600)
             os.unlink(self.database)
+
+    def test_closed_while_it_is_read(self):
+        """A directory above, which is not read again: it is judged once more before anything is published."""
+        os.chmod(self.top, 0o755)
+        database = f"{self.top}/elsewhere.db"
+        for number in range(300):
+            add_distribution(f"{self.top}/above/site", f"d{number}")
+        with subprocess.Popen([PROGRAM, "--quiet", "--db", database, "update", f"{self.top}/above/site"], env=self.environment()) as update:
+            while update.poll() is None and not os.path.exists(f"{database}.new"):
+                pass
+            time.sleep(0.003)  # it was judged for the first time
+            update.send_signal(signal.SIGSTOP)
+            os.chmod(f"{self.top}/above", 0o700)
+            if os.path.exists(database):
+                self.skipTest("it was too fast")
+            update.send_signal(signal.SIGCONT)
+        self.assertEqual((update.returncode, stat.S_IMODE(os.stat(database).st_mode)), (DONE, 0o600))
 
     def test_closed_below_the_root_of_all(self):
         """The same below --root /, which is no other place than without it."""
