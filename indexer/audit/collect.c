@@ -45,8 +45,11 @@ char *collect_path(struct collect *collect, const char *format, ...)
 
 bool collect_status(struct collect *collect, const char *path, struct stat *status)
 {
+	const struct readers *readers = &collect->readers;
+
 	return path && collect->error.code == 0 &&
-	       file_status(AT_FDCWD, path, status, &collect->error) > 0;
+	       file_status(AT_FDCWD, path, status, &collect->error) > 0 &&
+	       safe_is_reached(path, readers->beside, collect->options->sysroot, readers->mode);
 }
 
 bool collect_text(struct collect *collect, const char *path, size_t limit, char **text,
@@ -69,13 +72,6 @@ bool collect_text(struct collect *collect, const char *path, size_t limit, char 
 bool collect_is_readable(const struct collect *collect, const char *path, mode_t needed)
 {
 	return safe_is_readable(path, collect->readers.beside, collect->options->sysroot, needed);
-}
-
-bool collect_is_reached(const struct collect *collect, const char *path)
-{
-	const struct readers *readers = &collect->readers;
-
-	return safe_is_reached(path, readers->beside, collect->options->sysroot, readers->mode);
 }
 
 void site_complain(const struct site *site, const char *rule, int64_t distribution,

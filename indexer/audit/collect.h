@@ -66,11 +66,8 @@ void collect_tell(struct collect *collect);
 char *collect_path(struct collect *collect, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
-/* Does the file exist? Follows links. */
+/* Does the file exist, as far as it may be told to the readers? Follows links. */
 bool collect_status(struct collect *collect, const char *path, struct stat *status);
-
-/* May the status of the file at @path be told to the readers? */
-bool collect_is_reached(const struct collect *collect, const char *path);
 
 /* Does everybody have these read permissions, also by the directories above it? */
 bool collect_is_readable(const struct collect *collect, const char *path, mode_t needed);

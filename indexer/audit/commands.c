@@ -130,9 +130,8 @@ static bool is_other(struct collect *collect, const char *path, struct slice mod
 	if (!collect_status(collect, path, &status) || !S_ISREG(status.st_mode) ||
 	    !(status.st_mode & 0111))
 		return false;
-	return (!collect_text(collect, path, SCRIPT_MAX, &bytes, &text) ||
-	        !runs_same(text, module, distribution)) &&
-	       collect_is_reached(collect, path);
+	return !collect_text(collect, path, SCRIPT_MAX, &bytes, &text) ||
+	       !runs_same(text, module, distribution);
 }
 
 /* @row: of may_be_hidden. */

@@ -37,7 +37,7 @@ void files_look(const struct site *site, int64_t distribution, struct slice file
 
 	if (collect_status(site->collect, path, &status) && fd >= 0 && fstat(fd, &status) == 0)
 		what = files_complaint(site->collect, trust_of(fd, &status, site->owner), &status);
-	if (what && collect_is_reached(site->collect, path))
+	if (what)
 		site_complain(site, "writable-by-others", distribution, file, what);
 }
 

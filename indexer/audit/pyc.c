@@ -66,11 +66,8 @@ static void put(const struct sources *sources, struct slice source, const char *
 	CLEANUP(cleanup_free)
 	char *file = collect_path(sources->collect, "%.*s__pycache__/%s",
 	                          SLICE_ARGS(sources->directory), name);
-	CLEANUP(cleanup_free)
-	char *path = collect_path(sources->collect, "%.*s/%.*s", SLICE_ARGS(sources->path),
-	                          SLICE_ARGS(source));
 
-	if (path && collect_is_reached(sources->collect, path))
+	if (file)
 		worksheet_put(sources->collect->sheet, "bytecode",
 		              FACTS(fact(sources->site), fact(file), fact(source), fact(what)));
 }

@@ -118,6 +118,23 @@ class Pushing(Fleet):
         self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
 
     @support.needs_root
+    def test_a_link_into_a_closed_directory(self):
+        """Whether there is anything is not told: here the zip that Python would read before its library."""
+        os.chmod(self.top, 0o755)
+        library, closed = os.path.dirname(self.site), f"{self.top}/closed"
+        os.mkdir(closed)
+        write(f"{library}/os.py", "")
+        write(f"{closed}/file", "")
+        os.symlink(f"{closed}/file", f"{os.path.dirname(library)}/python311.zip")
+        for mode, expected in ((0o700, "0"), (0o755, "1")):
+            os.chmod(closed, mode)
+            add_distribution(self.site, f"d{mode}")
+            self.update()
+            self.push()
+            self.assertEqual(SERVER.sql(f"SELECT count(*) FROM entrydb.finding v {OF_HOST} '{self.role}' AND v.message LIKE '%python311.zip%'"),
+                             [[expected]])
+
+    @support.needs_root
     def test_closed_since(self):
         """By a directory above an environment's, or above the root that is named."""
         for words, closed in (([self.prefix], f"{self.prefix}/lib"), (["--root", f"{self.top}/closed/image"], f"{self.top}/closed")):
