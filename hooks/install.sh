@@ -151,31 +151,26 @@ END
     judged=$about
 }
 
-# Print the paths that a variable names, what follows the first slash of each item of a list, since a name
-# may contain a space, and relative items: they are below "/", the current directory.
-places_in() {
-    say "$1" | grep -o '/[^][ "'"'"'*:;,=?]*'
-    say "$1" | tr : '\n' | grep -o '/.*'
-    say "$1" | tr : '\n' | tr ';' '\n' | sed -n 's|^[^/].*/|/&|p'
-}
-
-# What does not exist yet in a sticky directory, others can make.
-are_safe_for_root() {
-    while IFS= read -r place; do
-        is_safe_for 0 "$place/." && { [ -e "$place" ] || [ ! -k "$(existing "$place")" ]; } || return 1
-    done
-}
-
-# Unset the variables that name places of other users, as root has them after sudo -E: programs and
-# libraries would be taken from there (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH), and what is built in
-# TMPDIR could be replaced. To CMake, ~her/x and \home\her\x are paths, too.
+# Root may have the variables of another user, as after sudo -E: programs and libraries would be taken from
+# the places that they name (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH), and what is built in TMPDIR could be
+# replaced. Of a value with a path, only the items of a list are kept that exist and are root's places:
+# not options, nor what only CMake takes for a path, such as ~her/x.
 forget_places_of_others() {
-    for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*|\1|p' | grep -vx 'PATH\|PWD'); do
-        value=$(eval "say \"\${$name-}\"")
+    for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*|\1|p' | grep -vx 'PATH\|PWD\|.*_proxy\|.*_PROXY'); do
+        value=$(eval "say \"\${$name-}\"") kept=
         case $value in
-        *[~\\]*) unset "$name" ;;
-        *) places_in "$value" | are_safe_for_root || unset "$name" ;;
+        *[/~\\]*) ;;
+        *) continue ;;
         esac
+        while IFS= read -r place; do
+            case $place in
+            /*) [ ! -e "$place" ] || ! is_safe_for 0 "$place/." || kept=$kept${kept:+:}$place ;;
+            esac
+        done <<END
+$(say "$value" | tr : '\n')
+END
+        export "$name=$kept"
+        [ -n "$kept" ] || unset "$name"
     done
 }
 
@@ -187,18 +182,13 @@ remove_file() {
     fi
 }
 
-# Print that path, or the next above it that exists.
-existing() {
+# Print the user who can change that path, existing or not: the caller, or root.
+changer_of() {
     path=$1
     while [ ! -e "$path" ]; do
         path=$(dirname "$path")
     done
-    say "$path"
-}
-
-# Print the user who can change that path, existing or not: the caller, or root.
-changer_of() {
-    if [ -w "$(existing "$1")" ]; then
+    if [ -w "$path" ]; then
         id -u
     else
         say 0

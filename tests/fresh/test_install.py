@@ -84,12 +84,12 @@ class Install(FreshTest):
                 support.write(self.root.on_disk(f"/srv/tools/{name}"), f"#!/bin/sh\n{text}\n")
                 os.chmod(self.root.on_disk(f"/srv/tools/{name}"), 0o755)
             said = self.run_there("env", "--chdir=/srv/their own", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", "TMPDIR=/srv/their own",
-                                  "CFLAGS=-O2 -I'/srv/their own/include'", "CXXFLAGS=-B/tmp/none", "LDFLAGS=-L/srv/tools -s",
-                                  "CMAKE_PREFIX_PATH=srv/tools:srv/their own", "a_DIR=~nobody/deps", r"b_DIR=\srv\their own",
+                                  "CFLAGS=-O2 -I'/srv/their own/include'", "CXXFLAGS=-B/tmp/none", "LDFLAGS=-s",
+                                  "CMAKE_PREFIX_PATH=/srv/their own:/srv/tools:srv/their own:/tmp/none:/srv/none;/srv/their own", "a_DIR=~nobody/deps", r"b_DIR=\srv\their own",
                                   INSTALL, "--prefix", "/tmp/late", status=1)
             self.assertIn("install.sh: /tmp/late belongs to another user, or others may write to it; ", said)
             self.run_there("rm", "-r", "/tmp/late")
-            self.assertEqual(support.read(self.root.on_disk("/srv/roots/place")), "   -L/srv/tools -s  /\n")
+            self.assertEqual(support.read(self.root.on_disk("/srv/roots/place")), "   -s /srv/tools /\n")
             os.unlink(self.root.on_disk("/srv/roots/place"))
         self.assertEqual(os.listdir(self.root.on_disk("/srv/roots")), [])
 
