@@ -47,7 +47,7 @@ int edit_database(const struct options *options, const struct database *database
 	struct edit edit = {.options = options, .database = database, .result = result};
 	const char *why_rebuilt;
 	mode_t now = 0;
-	int judged, code = database_check_owner(database, options->command, error);
+	int code = database_check_owner(database, options->command, error);
 
 	if (code == 0)
 		code = own ? writer_open(&how, &writer, error) : error_nomem(error);
@@ -60,15 +60,12 @@ int edit_database(const struct options *options, const struct database *database
 	code = database_mode(options, database, writer_reader(writer), &edit.mode, error);
 	if (code == 0)
 		code = work(&edit, payload, error);
-	/* A directory above what was read may have been closed meanwhile. */
-	judged = code < 0 ? code
-	                  : database_mode(options, database, writer_reader(writer), &now, error);
-	code = judged < 0 ? judged : code;
-	edit.mode &= now;
 	if (code < 0 && interrupted())
 		return error_set(error, ERROR_IO, "interrupted; nothing was changed");
 	if (code < 0 || (code == EDIT_NOTHING && !why_rebuilt &&
 	                 !reader_must_narrow(writer_reader(writer), edit.mode)))
 		return code;
-	return writer_commit(writer, edit.mode, error);
+	/* A directory above what was read may have been closed meanwhile. */
+	code = database_mode(options, database, writer_reader(writer), &now, error);
+	return code < 0 ? code : writer_commit(writer, edit.mode & now, error);
 }
