@@ -658,6 +658,29 @@ class Publishing(TrustTest):
                                  (0o644, [(state,)]), (above, oct(closed)))
                 os.unlink(catalogue)
 
+    def test_a_module_with_the_longest_path(self):
+        """There is no room to look for its suffixes: a link on the way would be followed without asking who can."""
+        os.chmod(self.top, 0o755)
+        parts = [*["d" * 254] * 15, "e" * 100]
+        parts.append("f" * (4095 - len("/".join([*parts, "/link/sub"]))))
+        info = add_distribution(self.site, "spam", text=f"[host]\nx = {'.'.join([*parts, 'link', 'sub'])}:y\n")
+        directory = os.open(self.site, os.O_RDONLY)
+        for part in parts:
+            os.mkdir(part, dir_fd=directory)
+            directory, above = os.open(part, os.O_RDONLY, dir_fd=directory), directory
+            os.close(above)
+        os.symlink(self.mine, "link", dir_fd=directory)
+        os.close(directory)
+        os.chmod(self.mine, 0o700)
+        found = []
+        for make in (False, True):
+            if make:
+                os.mkdir(f"{self.mine}/sub")
+            os.utime(f"{info}/entry_points.txt")
+            self.run_program("update", self.prefix, status=DONE)
+            found.append(query(self.database, "SELECT state FROM entry_points"))
+        self.assertEqual(found[0], found[1])
+
     def test_roots_link_to_a_public_file(self):
         """Files that are not behind it are no secrets."""
         os.chmod(self.top, 0o755)

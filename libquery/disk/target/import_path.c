@@ -72,12 +72,18 @@ static bool add_text(struct search *search, struct slice s)
 /* Rejected, so that a value such as "a/../../b" cannot leave the path entry. */
 static const char stray[] = "/\0\n\",";
 
-/* Convert a.b.c to a/b/c. False for an empty part or a rejected byte. */
+#define INIT "/__init__."
+
+/*
+ * Convert a.b.c to a/b/c. False for an empty part, a rejected byte, or without room for INIT: what
+ * is not looked for in its directory is not known to be visible to readers.
+ */
 static bool add_module(struct search *search, struct slice module)
 {
 	bool begins = true; /* a part */
 
-	if (module.len == 0 || !add_text(search, module))
+	if (module.len == 0 || module.len + sizeof(INIT) > sizeof(search->text) ||
+	    !add_text(search, module))
 		return false;
 	for (size_t i = 0; i < search->length; i++) {
 		bool dot = search->text[i] == '.';
@@ -360,7 +366,7 @@ static int find_namespace(struct search *search, struct import_file *out)
 int import_find(const struct import_site *site, struct slice module, struct arena *arena,
                 struct import_file *out, struct error *error)
 {
-	const struct slice ends[] = {SLICE("/__init__."), SLICE(".")};
+	const struct slice ends[] = {SLICE(INIT), SLICE(".")};
 	struct search search = {.site = site, .arena = arena, .error = error};
 	struct import_file found = {0};
 	int code = 0;
