@@ -143,8 +143,8 @@ static int check_sources(struct import *import, const char *info)
 	char *place = code > 0 && strstr(text, "\"editable\"") ? strstr(text, "file://") : NULL;
 
 	place = place ? strchr(place + strlen("file://"), '/') : NULL;
-	if (code <= 0 || !place)
-		return code;
+	if (!place)
+		return code < 0 ? code : 0;
 	text_unescape_url(place, strcspn(place, "\""));
 	return check_module(import, place);
 }

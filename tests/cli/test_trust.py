@@ -1261,6 +1261,13 @@ class Running(TrustTest):
         write(f"{site}/evil.pth", f"{self.mine}/src\n")
         write(f"{info}/direct_url.json", json.dumps({"dir_info": {"editable": True}, "url": f"file://{self.mine}"}))
         self.assertIn("mine", self.run_program("run", "evil", env={"ENTRYDB_PATH": site}, status=DONE).out)
+        # Any other installation from a URL: the interpreter is judged nevertheless.
+        write(f"{info}/direct_url.json", json.dumps({"archive_info": {}, "url": "file:///tmp/evil-1.0.whl"}))
+        self.assertIn("mine", self.run_program("run", "evil", env={"ENTRYDB_PATH": site}, status=DONE).out)
+        os.chown(f"{self.prefix}/bin", self.other.uid, self.other.gid)
+        for verb in (["run", "evil"], ["probe", "console_scripts", "evil"]):
+            reply = self.run_program(*verb, env={"ENTRYDB_PATH": site}, status=COULD_NOT)
+            self.assertIn(f"{self.prefix}/bin belongs to user {self.other.uid}", reply.err)
 
     def test_the_user_site_of_another_user(self):
         """Python would run the .pth files there, as sudo may keep HOME; and compiled modules of a kept cache."""
