@@ -17,6 +17,7 @@
 #include "db/base/clock.h"
 #include "db/base/file.h"
 #include "db/base/libc.h"
+#include "db/base/path.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
@@ -63,15 +64,13 @@ static int clear_name(const struct publication *publication, const char *name)
 static int open_directory(struct publication *publication, const char *path, const char *sysroot,
                           enum safe_create create, struct error *error)
 {
-	const char *slash = strrchr(path, '/');
-	CLEANUP(cleanup_free)
-	char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	CLEANUP(cleanup_free) char *directory = path_parent(path);
 
 	*publication = PUBLICATION_INIT;
 	publication->path = strdup(path);
 	if (!directory || !publication->path)
 		return error_nomem(error);
-	publication->name = publication->path + (slash ? slash + 1 - path : 0);
+	publication->name = path_base(slice_of(publication->path)).ptr;
 	return safe_directory_open(directory, sysroot, create, &publication->directory_fd, error);
 }
 

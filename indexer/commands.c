@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/path.h"
 #include "db/base/text.h"
 #include "indexer/sysroot.h"
 #include "indexer/verb.h"
@@ -320,14 +321,13 @@ static void join_paths(struct options *options)
  */
 static int name_database(struct options *options, char **out, struct error *error)
 {
-	const char *given = options->database, *slash = given ? strrchr(given, '/') : NULL;
-	const char *name = slash ? slash + 1 : given;
+	const char *given = options->database, *name = path_base(slice_of(given)).ptr;
 	CLEANUP(cleanup_free) char *directory = NULL;
 	CLEANUP(cleanup_free) char *absolute = NULL;
 
 	if (!given || !*name)
 		return 0;
-	directory = slash ? strndup(given, (size_t)(name - given)) : strdup(".");
+	directory = path_parent(given);
 	absolute = directory ? layout_absolute(directory) : NULL;
 	if (!absolute)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", given) : 0;

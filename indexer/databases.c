@@ -43,19 +43,11 @@ static const char *sysroot_of(const struct options *options)
 	return options->sysroot && strcmp(options->sysroot, "/") != 0 ? options->sysroot : NULL;
 }
 
-/* The directory in which @file is published, malloc'd; a link at its name is replaced, not
- * followed. */
-static char *directory_of(const char *file)
-{
-	const char *slash = strrchr(file, '/');
-
-	return slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
-}
-
-/* The real path of @file, malloc'd, as far as its directory exists. */
+/* The real path of @file, malloc'd, as far as its directory exists; a link at its name is replaced,
+ * not followed. */
 static char *real_path_of(const char *file, const char *sysroot)
 {
-	CLEANUP(cleanup_free) char *directory = directory_of(file);
+	CLEANUP(cleanup_free) char *directory = path_parent(file);
 	CLEANUP(cleanup_free)
 	char *real = directory ? safe_path_existing(directory, sysroot) : NULL;
 
@@ -68,7 +60,7 @@ static char *real_path_of(const char *file, const char *sysroot)
 static int find_owner(const char *file, const char *sysroot, struct safe_way *way,
                       struct error *error)
 {
-	CLEANUP(cleanup_free) char *directory = directory_of(file);
+	CLEANUP(cleanup_free) char *directory = path_parent(file);
 
 	return directory ? safe_path_look(directory, NULL, sysroot, way, error)
 	                 : error_nomem(error);
@@ -263,14 +255,25 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	               : error_nomem(error);
 }
 
+/* The user who controls the path may be unable to reach its target. */
+static mode_t mode_of_way(const char *path, const char *beside, const char *sysroot,
+                          struct error *error)
+{
+	struct safe_way way;
+
+	return safe_path_look(path, beside, sysroot, &way, error) < 0 || way.uid != geteuid()
+	               ? 0
+	               : way.search & way.names;
+}
+
 int databases_narrow(const char *path, const char *beside, mode_t *mode, struct error *error)
 {
 	/* Not the published file's, which may lie elsewhere. */
 	const char *sysroot = file_in_sysroot(path) ? file_sysroot()->given : NULL;
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
 	struct error own = {0};
-	struct safe_way way, above = {.uid = geteuid(), .search = 0444, .names = 0444};
 	struct stat status;
+	mode_t all;
 
 	if (fd < 0) /* without /proc, no access control list can be read by such a descriptor */
 		fd = file_open(AT_FDCWD, path, O_PATH);
@@ -281,14 +284,10 @@ int databases_narrow(const char *path, const char *beside, mode_t *mode, struct 
 	}
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
-	/* The user who controls the path may be unable to reach its target. */
-	if (safe_path_look(path, beside, sysroot, &way, &own) < 0 || way.uid != geteuid() ||
-	    (sysroot && safe_path_look(sysroot, beside, NULL, &above, &own) < 0) ||
-	    above.uid != geteuid())
-		*mode &= S_IRUSR | S_IWUSR;
-	*mode &= S_IRUSR | S_IWUSR |
-	         (trust_everybody(fd, &status) & way.search & way.names & above.search &
-	          above.names);
+	all = trust_everybody(fd, &status) & mode_of_way(path, beside, sysroot, &own);
+	if (all && sysroot)
+		all &= mode_of_way(sysroot, beside, NULL, &own);
+	*mode &= S_IRUSR | S_IWUSR | all;
 	return error_move_failure(error, &own);
 }
 

@@ -255,14 +255,13 @@ static void keep_absolute(const char *name)
 		unsetenv(name);
 }
 
-/* The user's home, malloc'd, as Python finds it; NULL if it is unknown. */
-static char *home_of_user(void)
+/* The user's home, as Python finds it; NULL if it is unknown. */
+static const char *home_of_user(void)
 {
 	const char *home = variable("HOME");
 	const struct passwd *account = home ? NULL : getpwuid(getuid());
 
-	home = account ? account->pw_dir : home;
-	return home ? strdup(home) : NULL;
+	return account ? account->pw_dir : home;
 }
 
 /*
@@ -273,7 +272,7 @@ static char *home_of_user(void)
 static bool is_user_site_foreign(void)
 {
 	const char *base = variable("PYTHONUSERBASE");
-	CLEANUP(cleanup_free) char *home = base ? strdup(base) : home_of_user();
+	const char *home = base ? base : home_of_user();
 	CLEANUP(cleanup_free)
 	char *library = home ? text_format("%s%s/lib", home, base ? "" : "/.local") : NULL;
 	CLEANUP(error_clear) struct error error = {0};

@@ -16,6 +16,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
@@ -385,7 +386,6 @@ int output_file_write(const char *path, struct slice text, struct error *error)
 	CLEANUP(cleanup_free) char *above = NULL;
 	CLEANUP(cleanup_close) int directory = -1;
 	int given = slice_equal(slice_of(path), SLICE("-")) ? STDOUT_FILENO : descriptor_of(path);
-	const char *slash;
 	int code;
 
 	if (given >= 0)
@@ -393,15 +393,14 @@ int output_file_write(const char *path, struct slice text, struct error *error)
 		               ? 0
 		               : error_errno(error, errno, "cannot write %s", path);
 	path = inside ? inside : path;
-	slash = strrchr(path, '/');
-	above = slash ? text_format("%.*s/", (int)(slash - path), path) : strdup(".");
+	above = path_parent(path);
 	if (!above || (rest && !inside))
 		return error_nomem(error);
 	code = safe_directory_open(above, inside ? sysroot->given : NULL, SAFE_EXISTING, &directory,
 	                           error);
 	if (code < 0)
 		return code;
-	path = slash ? slash + 1 : path;
+	path = path_base(slice_of(path)).ptr;
 	/* Below a sysroot, no device is opened. */
 	code = inside ? 0 : write_in_place(directory, path, text);
 	if (code > 0 || (code == 0 && small_file_write(directory, path, text, FILE_MODE) == 0))

@@ -22,6 +22,13 @@ struct slice path_directory(struct slice path)
 	return slash ? slice_between(path.ptr, slash) : slice_first(path, 0);
 }
 
+char *path_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
 size_t path_room(struct slice directory, struct slice name)
 {
 	return directory.len + (name.len > 0) + name.len + 1;

@@ -14,6 +14,12 @@ struct slice path_base(struct slice path);
 /* The part before the last slash; empty for a path without one. Part of @path. */
 struct slice path_directory(struct slice path);
 
+/*
+ * The directory in which the name @path is, malloc'd: the part up to the last slash, or "." without
+ * one. A link at that name is not followed.
+ */
+char *path_parent(const char *path);
+
 /* The size of the joined path, including its NUL. */
 size_t path_room(struct slice directory, struct slice name);
 

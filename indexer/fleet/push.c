@@ -254,7 +254,7 @@ static int check_below(const char *directory, const char *name, struct error *er
 
 	if (!directory || !*directory)
 		return 0;
-	path = text_format("%s%s%s", directory, name ? "/" : "", name ? name : "");
+	path = text_format("%s/%s", directory, name);
 	return path ? check_file(path, error) : error_nomem(error);
 }
 
@@ -270,7 +270,8 @@ static int check_files(struct error *error)
 	        ".postgresql/root.crt", ".postgresql/postgresql.crt",
 	        ".postgresql/root.crl", ".postgresql/postgresql.key",
 	};
-	int code = check_below(trust_environment("PGSERVICEFILE"), NULL, error);
+	const char *service = trust_environment("PGSERVICEFILE");
+	int code = service && *service ? check_file(service, error) : 0;
 
 	if (code == 0)
 		code = check_below(trust_environment("PGSYSCONFDIR"), "pg_service.conf", error);
