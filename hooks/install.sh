@@ -12,7 +12,8 @@ usage: hooks/install.sh [--prefix DIR] [--packages [FOR] | --uninstall]
 Installs what is missing to build entrydb (Debian and its kin: by apt-get), builds
 it, installs it, indexes the Python environments of this machine, and shows what
 was found. Needs root, or sudo that asks for no password, for whatever the caller
-may not write.
+may not write. Of root's environment, only PATH, TMPDIR, proxies and the names of
+Python environments count; for CC, CFLAGS and others, use cmake directly.
 
   --prefix DIR   where to install (default /usr/local)
   --packages     only install the packages that are needed FOR: build (the default);
@@ -151,27 +152,16 @@ END
     judged=$about
 }
 
-# Root may have the variables of another user, as after sudo -E: programs and libraries would be taken from
-# the places that they name (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH), and what is built in TMPDIR could be
-# replaced. Of a value with a path, only the items of a list are kept that exist and are root's places:
-# not options, nor what only CMake takes for a path, such as ~her/x.
-forget_places_of_others() {
-    for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*|\1|p' | grep -vx 'PATH\|PWD\|.*_proxy\|.*_PROXY'); do
-        value=$(eval "say \"\${$name-}\"") kept=
-        case $value in
-        *[/~\\]*) ;;
-        *) continue ;;
-        esac
-        while IFS= read -r place; do
-            case $place in
-            /*) [ ! -e "$place" ] || ! is_safe_for 0 "$place/." || kept=$kept${kept:+:}$place ;;
-            esac
-        done <<END
-$(say "$value" | tr : '\n')
-END
-        export "$name=$kept"
-        [ -n "$kept" ] || unset "$name"
+# Root may have the environment of another user, as after sudo -E, and what is built and run here is found
+# by many variables (CC, CMAKE_PREFIX_PATH, PKG_CONFIG_PATH, HOME). Only these are kept: entrydb itself
+# checks the places that it takes from them.
+forget_environment() {
+    for name in $(env | sed -n 's|^\([A-Za-z_][A-Za-z0-9_]*\)=.*|\1|p' |
+        grep -vxE 'PATH|PWD|TERM|TMPDIR|VIRTUAL_ENV|CONDA_PREFIX|PYENV_ROOT|.*_(proxy|PROXY)'); do
+        unset "$name"
     done
+    is_safe_for 0 "${TMPDIR-/tmp}/." || unset TMPDIR
+    HOME=~root
 }
 
 remove_file() {
@@ -477,14 +467,14 @@ uninstall() {
 
 # --- the whole ---
 
-export LC_ALL=C PATH="$PATH:/usr/local/bin:/usr/bin:/usr/sbin:/sbin"
+judged=
+[ "$(id -u)" != 0 ] || forget_environment
+export HOME LC_ALL=C PATH="$PATH:/usr/local/bin:/usr/bin:/usr/sbin:/sbin"
 # Files are installed, in PREFIX: links would lead to the scratch directory, which others can make again.
 unset CMAKE_INSTALL_MODE DESTDIR
-judged=
-[ "$(id -u)" != 0 ] || forget_places_of_others
 top=$(CDPATH='' cd "$(dirname "$0")/.." && pwd)
 from=$PWD
-[ "$(id -u)" != 0 ] || cd / # the current directory may be another user's, too: COMPILER_PATH=., TMPDIR=.
+[ "$(id -u)" != 0 ] || cd / # the current directory may be another user's, too
 prefix=/usr/local
 action=install
 purpose=build

@@ -80,16 +80,14 @@ class Install(FreshTest):
             for name, text in (("cmake", 'case $1 in --version) echo "cmake version 3.25" ;; -S) /bin/mkdir "$4" ;; '
                                          '--install) echo /tmp/late/bin/entrydb >"$2/install_manifest.txt" ;; esac'),
                                ("mkdir", f'{" ".join(NOBODY)} {made}; exec /bin/mkdir "$@"'),
-                               ("mktemp", 'echo "${TMPDIR-} ${CFLAGS-} ${CXXFLAGS-} ${LDFLAGS-} ${CMAKE_PREFIX_PATH-}${a_DIR-}${b_DIR-} $PWD" >/srv/roots/place; exec /bin/mktemp "$@"')):
+                               ("mktemp", 'echo "${TMPDIR-} ${CFLAGS-}${CMAKE_PREFIX_PATH-} $HOME $PWD $no_proxy" >/srv/roots/place; exec /bin/mktemp "$@"')):
                 support.write(self.root.on_disk(f"/srv/tools/{name}"), f"#!/bin/sh\n{text}\n")
                 os.chmod(self.root.on_disk(f"/srv/tools/{name}"), 0o755)
             said = self.run_there("env", "--chdir=/srv/their own", f"PATH=/srv/tools:{ENVIRONMENT['PATH']}", "TMPDIR=/srv/their own",
-                                  "CFLAGS=-O2 -I'/srv/their own/include'", "CXXFLAGS=-B/tmp/none", "LDFLAGS=-s",
-                                  "CMAKE_PREFIX_PATH=/srv/their own:/srv/tools:srv/their own:/tmp/none:/srv/none;/srv/their own", "a_DIR=~nobody/deps", r"b_DIR=\srv\their own",
-                                  INSTALL, "--prefix", "/tmp/late", status=1)
+                                  "CFLAGS=-O2", "CMAKE_PREFIX_PATH=/tmp", "HOME=/srv/their own", "no_proxy=example.org", INSTALL, "--prefix", "/tmp/late", status=1)
             self.assertIn("install.sh: /tmp/late belongs to another user, or others may write to it; ", said)
             self.run_there("rm", "-r", "/tmp/late")
-            self.assertEqual(support.read(self.root.on_disk("/srv/roots/place")), "   -s /srv/tools /\n")
+            self.assertEqual(support.read(self.root.on_disk("/srv/roots/place")), "  /root / example.org\n")
             os.unlink(self.root.on_disk("/srv/roots/place"))
         self.assertEqual(os.listdir(self.root.on_disk("/srv/roots")), [])
 
