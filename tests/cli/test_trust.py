@@ -1089,6 +1089,9 @@ class Looking(TrustTest):
         self.other.own(self.prefix)
         reply = self.run_program("run", "alpha", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT)
         self.assertIn("no Python was found", reply.err)
+        reply = subprocess.run([shutil.which("strace"), "-qq", "-o", "/dev/null", "-e", "inject=openat2:error=ENOSYS", PROGRAM, "run", "alpha"],
+                               env=self.environment(ASAN_OPTIONS=NO_LEAKS, ENTRYDB_PATH=self.site), capture_output=True, check=False, text=True)
+        self.assertIn("no Python was found", reply.stderr)  # on an old kernel, too
         for path in self.look(self.prefix):
             os.lchown(path, 0, 0)
         os.makedirs(f"{self.top}/theirs/adbc/drivers")
