@@ -128,7 +128,10 @@ int safe_look_open(int top, const char *path, int flags)
 	walk.done = top < 0 ? NULL : strdup("");
 	if (walk.done ? walk_below(&walk, path, NULL) < 0 : walk_path(&walk, path, NULL, NULL) < 0)
 		return -1;
-	errno = top < 0 ? judge_look(&walk) : 0;
+	errno = flags & O_PATH                 ? 0
+	        : S_ISLNK(walk.status.st_mode) ? ELOOP
+	        : top < 0                      ? judge_look(&walk)
+	                                       : 0;
 	return errno ? -1 : reopen(&walk, flags);
 }
 
@@ -216,15 +219,14 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 
 bool safe_is_of_another(const char *path)
 {
-	CLEANUP(cleanup_close) int fd = -1;
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	struct stat status;
 
 	if (safe_believe(path, NULL, TRUST_NO_OTHER, &status, NULL) == 0)
 		return false;
 	if (S_ISDIR(status.st_mode) && !trust_owner(status.st_uid, TRUST_NO_OTHER))
 		return true;
-	fd = safe_look_open(-1, path, O_PATH | O_CLOEXEC);
-	return fd < 0 && errno == EACCES;
+	return (look(&walk, path, NULL, NULL) < 0 ? errno : judge_look(&walk)) == EACCES;
 }
 
 int safe_believe_named(const char *path, struct stat *status, struct error *error)

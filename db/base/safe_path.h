@@ -61,9 +61,9 @@ bool safe_is_reached(const char *path, const char *beside, const char *sysroot, 
 /*
  * open() for reading files of other users: if links of a user other than root were followed, the
  * file must belong to that user or be readable by everyone; else EACCES. Devices and procfs are
- * never opened, and behind such links only regular files and directories: else ENXIO. @top: -1, or
- * the directory that stands for "/", below which every link may be followed. -1 and errno on
- * failure.
+ * never opened, and behind such links only regular files and directories: else ENXIO. With O_PATH,
+ * only links of other processes are refused. @top: -1, or the directory that stands for "/", below
+ * which every link may be followed. -1 and errno on failure.
  */
 int safe_look_open(int top, const char *path, int flags);
 

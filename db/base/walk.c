@@ -327,9 +327,7 @@ static int go_down(struct walk *walk, const char *name, struct error *error)
 	}
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "%s/%s", walk->done, name);
-	if (S_ISLNK(status.st_mode) && walk->keep_last && is_last(walk))
-		return error_errno(error, ELOOP, "%s/%s", walk->done, name);
-	if (S_ISLNK(status.st_mode))
+	if (S_ISLNK(status.st_mode) && !(walk->keep_last && is_last(walk)))
 		return follow(walk, fd, &status, name, error);
 	return enter(walk, take_fd(&fd), text_format("%s/%s", walk->done, name), error);
 }

@@ -21,7 +21,7 @@ struct walk {
 	bool creates;       /* make missing directories, */
 	bool last_private;  /* the last one for this user only */
 	uid_t other;        /* RULE_BELIEVE: another permitted owner */
-	bool keep_last;     /* fail if the last component is a link */
+	bool keep_last;     /* end at the last component, even if it is a link */
 	bool in_sysroot;    /* the anchor is one */
 	bool named;         /* RULE_LOOK: by the caller, so that magic links are followed */
 	bool lasting;       /* RULE_BELIEVE: in sticky directories nothing is believed */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -380,6 +381,7 @@ static void test_sysroot(void **state)
 static void test_a_renamed_sysroot(void **state)
 {
 	struct file_sysroot image;
+	char target[PATH_MAX];
 	int site, fd;
 
 	scratch_text("outside", "");
@@ -401,6 +403,9 @@ static void test_a_renamed_sysroot(void **state)
 	fd = safe_look_open(image.fd, "site/in", O_RDONLY);
 	assert_true(fd >= 0 && close(fd) == 0);
 	assert_int_equal(safe_look_open(image.fd, "site/out", O_RDONLY), -1);
+	assert_int_equal(safe_look_open(image.fd, "site/out", O_NOFOLLOW), -1);
+	fd = safe_look_open(image.fd, "site/out", O_PATH | O_NOFOLLOW);
+	assert_true(fd >= 0 && readlinkat(fd, "", target, sizeof(target)) > 0 && close(fd) == 0);
 	file_set_sysroot(NULL);
 	file_sysroot_close(&image);
 	close(site);
