@@ -5,6 +5,7 @@
 #include "indexer/databases.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,8 +67,15 @@ static int find_owner(const char *file, const char *sysroot, struct safe_way *wa
 	                 : error_nomem(error);
 }
 
-int databases_check_owner(const char *place, uid_t uid, gid_t gid, const char *command,
-                          struct error *error)
+/* Not a directory's, to which the user may not belong; and as group, root is not used either. */
+static gid_t group_of(uid_t uid)
+{
+	const struct passwd *account = getpwuid(uid);
+
+	return account && account->pw_gid ? account->pw_gid : uid;
+}
+
+int databases_check_owner(const char *place, uid_t uid, const char *command, struct error *error)
 {
 	CLEANUP(cleanup_free) char *word = NULL;
 	CLEANUP(cleanup_free) char *update = NULL;
@@ -78,11 +86,10 @@ int databases_check_owner(const char *place, uid_t uid, gid_t gid, const char *c
 	update = word ? text_format("entrydb update %s", word) : NULL;
 	if (!update)
 		return error_nomem(error);
-	/* As group, root is not used either. */
 	return error_set(error, ERROR_PERMISSION,
 	                 "%s belongs to user %u; run: setpriv --reuid=%u --regid=%u "
 	                 "--clear-groups %s",
-	                 place, uid, uid, gid ? gid : uid, command ? command : update);
+	                 place, uid, uid, group_of(uid), command ? command : update);
 }
 
 int database_check_owner(const struct database *database, const char *command, struct error *error)
@@ -95,7 +102,7 @@ int database_check_owner(const struct database *database, const char *command, s
 	int code = prefix && update ? 0 : error_nomem(error);
 
 	if (code == 0)
-		code = databases_check_owner(place, database->uid, database->gid,
+		code = databases_check_owner(place, database->uid,
 		                             command || place == prefix ? command : update, error);
 	return code;
 }
@@ -109,7 +116,7 @@ int database_check_root(const char *path, const char *sysroot, struct error *err
 		return 0;
 	if (safe_path_look(path, NULL, sysroot, &way, &own) < 0)
 		return error_move_failure(error, &own);
-	return databases_check_owner(path, way.uid, way.gid, NULL, error);
+	return databases_check_owner(path, way.uid, NULL, error);
 }
 
 /*
@@ -248,7 +255,6 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 		return code;
 	if (is_new) {
 		out->items[at].uid = way.uid;
-		out->items[at].gid = way.gid;
 	}
 	return add_root(&out->items[at], root, strlen(root) - strlen(path), coverage.root_path)
 	               ? 0

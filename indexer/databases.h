@@ -28,8 +28,7 @@ struct database {
 	const char *sysroot;          /* NULL, or a prefix of the file's path; borrowed */
 	bool may_replace;             /* the file's name is reserved for us: not from --db */
 	uid_t uid;                    /* the owner of its territory, see safe_path.h */
-	gid_t gid;
-	char *real; /* the path of the file without links, as far as it exists */
+	char *real;                   /* the path of the file without links, as far as it exists */
 };
 
 struct databases {
@@ -64,8 +63,7 @@ int databases_add_path(const struct options *options, bool to_write, const char 
  * moment. ERROR_PERMISSION for root if @uid is another user: the message tells how to run @command
  * (NULL: the update of @place) as that user. Check this before opening anything there.
  */
-int databases_check_owner(const char *place, uid_t uid, gid_t gid, const char *command,
-                          struct error *error);
+int databases_check_owner(const char *place, uid_t uid, const char *command, struct error *error);
 
 /* The same for a database; @command NULL: its update. @error may be NULL. */
 int database_check_owner(const struct database *database, const char *command, struct error *error);

@@ -26,7 +26,6 @@ int safe_path_look(const char *path, const char *beside, const char *sysroot, st
 	code = walk_path(&walk, path, sysroot, &own);
 	*out = (struct safe_way){
 	        .uid = walk.foreign ? walk.status.st_uid : geteuid(),
-	        .gid = walk.foreign ? walk.status.st_gid : getegid(),
 	        .search = walk.search,
 	        .names = walk.names,
 	};

@@ -35,8 +35,9 @@
 #include "db/base/safe_open.h"
 
 struct safe_way {
-	uid_t uid; /* the territory's owner: the first owner on the way who is neither */
-	gid_t gid; /* root nor the effective user, and the group; else the effective user */
+	/* The territory's owner: the first owner on the way who is neither root nor the effective
+	 * user; else the effective user. */
+	uid_t uid;
 	/* Who can search all its directories (of a sysroot, below it), as read permissions; without
 	 * those where links are, from which it is reached as well. */
 	mode_t search;

@@ -318,8 +318,8 @@ static int change_file(const struct change *change, struct error *error)
 	int code = safe_path_look(change->file, NULL, change->sysroot, &way, error);
 
 	if (code == 0)
-		code = databases_check_owner(change->file, way.uid, way.gid,
-		                             change->options->command, error);
+		code = databases_check_owner(change->file, way.uid, change->options->command,
+		                             error);
 	if (code == 0)
 		code = check_place(change, error);
 	if (code == 0)

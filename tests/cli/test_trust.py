@@ -115,6 +115,7 @@ class Writing(TrustTest):
     def test_a_prefix_of_another_user_is_left_alone(self):
         """Root says whose it is and what to run; the hook passes over it."""
         self.venv_of_other()
+        os.chown(self.prefix, self.other.uid, 4711)  # as in a directory that hands down its group
         before = self.look(self.prefix)
         for words in (["update"], ["update", "--sealed"], ["forget"], ["export", "adbc"]):
             with self.subTest(words):

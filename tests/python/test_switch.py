@@ -718,6 +718,7 @@ class Users(SwitchTest):
     def test_root_leaves_it_alone(self):
         """And says whose it is, and a command that does it with that user's rights."""
         theirs = self.theirs()
+        os.chown(f"{self.place}/home", self.user.uid, 4711)  # as in a directory that hands down its group
         for verb in "on", "off":
             done = theirs.entrydb(verb, check=False)
             self.assertEqual(done.returncode, 3, done.stdout)

@@ -78,13 +78,12 @@ static void assert_refused(struct fixture *f, const char *path, const char *sysr
 		fail_msg("%s: %s", path, error_text(&f->error));
 }
 
-static uid_t owner_of(struct fixture *f, const char *path, const char *sysroot, gid_t *gid)
+static uid_t owner_of(struct fixture *f, const char *path, const char *sysroot)
 {
 	struct safe_way way;
 
 	if (safe_path_look(path, NULL, sysroot, &way, &f->error) < 0)
 		fail_msg("%s: %s", path, error_text(&f->error));
-	*gid = way.gid;
 	return way.uid;
 }
 
@@ -180,31 +179,27 @@ static void test_own_links(void **state)
 static void test_territories(void **state)
 {
 	struct fixture *f = *state;
-	gid_t gid = 0;
 
 	NEEDS_ROOT();
 	give("home", 0);
 	give("home/alice", STRANGER);
 	give("home/alice/own", 0); /* by name hers: she can rename it */
-	assert_int_equal(owner_of(f, "home", NULL, &gid), 0);
-	assert_int_equal(gid, getegid());
-	assert_int_equal(owner_of(f, "home/alice", NULL, &gid), STRANGER);
-	assert_int_equal(gid, GROUP);
-	assert_int_equal(owner_of(f, "home/alice/own/absent/x", NULL, &gid), STRANGER);
-	assert_int_equal(owner_of(f, "home/absent/x", NULL, &gid), 0);
+	assert_int_equal(owner_of(f, "home", NULL), 0);
+	assert_int_equal(owner_of(f, "home/alice", NULL), STRANGER);
+	assert_int_equal(owner_of(f, "home/alice/own/absent/x", NULL), STRANGER);
+	assert_int_equal(owner_of(f, "home/absent/x", NULL), 0);
 	assert_refused(f, "home/alice/own", NULL, ERROR_PERMISSION, "home/alice belongs to user");
 	assert_refused(f, "home/alice/new", NULL, ERROR_PERMISSION, "12345");
 	assert_false(scratch_exists("home/alice/new"));
 	scratch_text("home/egg", "");
 	assert_int_equal(chown("home/egg", OTHER, GROUP), 0);
-	assert_int_equal(owner_of(f, "home/egg", NULL, &gid), OTHER);
+	assert_int_equal(owner_of(f, "home/egg", NULL), OTHER);
 }
 
 /* In a sticky directory what lies there is its owner's; but the owner of that directory rules. */
 static void test_sticky(void **state)
 {
 	struct fixture *f = *state;
-	gid_t gid;
 
 	NEEDS_ROOT();
 	give("tmp", 0);
@@ -212,9 +207,9 @@ static void test_sticky(void **state)
 	give("tmp/alice", STRANGER);
 	give("tmp/root", 0);
 	assert_leads_to(f, "tmp/root", NULL, "tmp/root");
-	assert_int_equal(owner_of(f, "tmp/alice", NULL, &gid), STRANGER);
+	assert_int_equal(owner_of(f, "tmp/alice", NULL), STRANGER);
 	give("tmp", STRANGER);
-	assert_int_equal(owner_of(f, "tmp/root", NULL, &gid), STRANGER);
+	assert_int_equal(owner_of(f, "tmp/root", NULL), STRANGER);
 }
 
 static void test_links_of_others(void **state)
@@ -415,14 +410,13 @@ static void test_sysroot_of_another(void **state)
 {
 	struct fixture *f = *state;
 	char *sysroot = strdup(scratch_path("home/image"));
-	gid_t gid;
 
 	NEEDS_ROOT();
 	give("home", STRANGER);
 	give("home/image", 0);
 	give("home/image/var", 0);
 	assert_refused(f, scratch_path("home/image/var"), sysroot, ERROR_PERMISSION, "12345");
-	assert_int_equal(owner_of(f, scratch_path("home/image/var"), sysroot, &gid), STRANGER);
+	assert_int_equal(owner_of(f, scratch_path("home/image/var"), sysroot), STRANGER);
 	free(sysroot);
 }
 

@@ -9,6 +9,7 @@ All are listed in the distribution's RECORD, so that uninstalling entrydb remove
 import base64
 import hashlib
 import os
+import pwd
 import py_compile
 import shlex
 import site
@@ -37,6 +38,14 @@ SITECUSTOMIZE_SIGN = "# Written by 'python -m entrydb on'; 'off' takes it away.\
 
 
 COULD_NOT = 3
+
+
+def _group_of(uid):
+    """Return the group of a user's account, as group_of() in indexer/databases.c."""
+    try:
+        return pwd.getpwuid(uid).pw_gid or uid
+    except KeyError:
+        return uid
 
 
 class Refused(Exception):
@@ -97,10 +106,10 @@ class Environment:
     def _check_owner(self, verb):
         """Raise Refused unless the effective user owns the site directory, and no third one a directory above."""
         owner = _program.stranger_above(self.directory) or os.fstat(self.directory)
-        uid, gid = owner.st_uid, owner.st_gid
+        uid = owner.st_uid
         if uid == os.geteuid():
             return
-        command = f"; run: setpriv --reuid={uid} --regid={gid} --clear-groups " \
+        command = f"; run: setpriv --reuid={uid} --regid={_group_of(uid)} --clear-groups " \
             f"{shlex.quote(sys.executable)} -m entrydb {verb}"
         raise Refused(f"left alone, as it belongs to user {uid}"
                       + (command if os.geteuid() == 0 else ""))
