@@ -259,6 +259,7 @@ int command_probe(const struct options *options, struct error *error)
 	int code;
 
 	catch_signals(true);
+	signal(SIGCHLD, SIG_DFL); /* else how the child ended is lost, if the caller ignores it */
 	code = select_by(options, entrydb_select, group, name, &found, error);
 	for (size_t i = 0; code == 0 && i < entrydb_set_count(found.set); i++) {
 		int one = probe_one(options, found.db, entrydb_set_get(found.set, i));

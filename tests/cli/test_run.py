@@ -121,6 +121,11 @@ class Python(RunTest):
         child.send_signal(signal.SIGTERM)
         self.assertEqual(child.wait(), -signal.SIGTERM)
 
+    def test_a_caller_that_ignores_the_end_of_children(self):
+        done = subprocess.run(self.command(["probe", "console_scripts", "tool"]), env=self.environment(), capture_output=True, text=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), check=False)
+        self.assertIn("\tloaded", done.stdout)
+
     def test_standard_input(self):
         for options in ([], ["--hook", "x"]):
             self.assertEqual(self.run_script("stdin", *options, stdin=None, input="text").stdout, "text\n")
