@@ -568,6 +568,12 @@ class Status(SwitchTest):
         os.close(writing)
         self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
 
+    def test_a_caller_that_ignores_the_end_of_children(self):
+        for verb in "on", "status":
+            done = subprocess.run([self.environment.python, "-m", "entrydb", verb], env=clean_environment(), capture_output=True,
+                                  preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+            self.assertEqual((done.returncode, b"No child" in done.stderr), (0, False), done.stderr)
+
     def test_another_finder(self):
         self.entrydb("on")
         write(f"{self.environment.site}/finder.pth", FINDER)

@@ -71,6 +71,8 @@ def main(arguments=None):
         print(USAGE, end="")
         return 0
     if verb in VERBS:
+        import _signal
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # ignored, it would hide how a child ended
         return switch(verb, rest)
     return _program.run_for_interpreter(arguments)
 
