@@ -29,6 +29,7 @@
 #define ENDLESS      "the fleet's server: its answer does not end"
 #define LOOK_EVERY   200  /* milliseconds; how often signals are checked */
 #define MESSAGE_MAX  4000 /* bytes of the server's message that are shown */
+#define LOOKUP_MAX   60   /* seconds, for the names of hosts, LDAP and Kerberos */
 #define PATIENCE     10   /* times tcp_user_timeout, for a statement and its reply */
 #define SENT_SHIFT   24   /* 16 MiB are encrypted in a second, on a slow machine */
 
@@ -307,8 +308,10 @@ static int complete(struct fleet *fleet, struct error *error)
 			return error_set(error, ERROR_IO,
 			                 "the fleet's server: %s is not this machine", host);
 		code = wait_for(fleet, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, error);
+		waiting_limit(LOOKUP_MAX);
 		if (code == 0)
 			next = PQconnectPoll(fleet->connection);
+		waiting_limit(0);
 	}
 	computing_limit(0);
 	if (code == 0 && next != PGRES_POLLING_OK)
@@ -334,10 +337,14 @@ static int fleet_connect(const char *url, bool (*stopped)(void),
 		return error_nomem(error);
 	fleet->stopped = stopped;
 	fleet->check = check;
+	waiting_limit(LOOKUP_MAX);
 	code = prepare(fleet, url, error);
 	if (code == 0) {
 		limit_memory(fleet);
 		fleet->connection = PQconnectStartParams(keys, values, 1);
+	}
+	waiting_limit(0);
+	if (code == 0) {
 		code = fleet->connection ? complete(fleet, error) : error_nomem(error);
 		unlimit_memory(fleet);
 	}

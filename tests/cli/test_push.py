@@ -1060,6 +1060,26 @@ class Failures(Fleet):
         self.push()
         self.assertEqual(len(self.names()), 2)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    @unittest.skipIf(support.build_type_is_sanitized(), "a sanitizer must be loaded first")
+    def test_a_name_server_that_never_answers(self):
+        """The C library waits for it without end if it is asked by TCP. Here a minute takes a second."""
+        self.update()
+        preload = f"{self.top}/names.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-", "-o", preload], text=True, check=True, input="""
+            #include <sys/time.h>
+            #include <unistd.h>
+            int getaddrinfo(void) { for (;;) pause(); }
+            unsigned alarm(unsigned seconds)
+            {
+                struct itimerval limit = {.it_value.tv_sec = seconds / 60};
+                return (unsigned)setitimer(ITIMER_REAL, &limit, 0);
+            }""")
+        for host in ("db.example.org", "/nowhere,db.example.org"):
+            done = subprocess.run(["env", "--block-signal=ALRM", f"LD_PRELOAD={preload}", support.PROGRAM, "push", f"postgresql:///fleet?host={host}", self.prefix],
+                                  env={**self.environment(), "PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False, timeout=30)
+            self.assertEqual((done.returncode, done.stderr), (COULD_NOT, "entrydb: a name server, LDAP or Kerberos does not answer\n"))
+
     def test_the_first_of_two_hosts_is_dead(self):
         """Its machine says nothing, as this one does for a socket whose queue is full."""
         self.update()
