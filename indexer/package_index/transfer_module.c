@@ -296,6 +296,9 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->problem);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700 /* do not wait for a name server past the time limit */
+	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "entrydb");
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
 	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
