@@ -165,8 +165,10 @@ static int check_files(const struct fleet *fleet, const PQconninfoOption *own,
 		const char *file = value_of(own, keywords[i]);
 
 		file = file ? file : value_of(others, keywords[i]);
-		/* OpenSSL's own certificates; a key of an engine */
-		if (file && strcmp(file, "system") != 0 &&
+		/* OpenSSL's own certificates, since libpq 16; a key of an engine */
+		if (file &&
+		    !(strcmp(keywords[i], "sslrootcert") == 0 && strcmp(file, "system") == 0 &&
+		      PQlibVersion() >= 160000) &&
 		    !(strcmp(keywords[i], "sslkey") == 0 && strchr(file, ':')))
 			code = fleet->check(file, error);
 	}

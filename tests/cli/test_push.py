@@ -675,6 +675,11 @@ class Secrets(Fleet):
             for url, variables in ((f"postgresql://h1@nowhere.invalid/fleet?{name}={theirs}", {}), ("service=fleet", {f"PG{name.upper()}": theirs})):
                 reply = self.run_program("push", url, self.prefix, env={**env, **variables}, status=COULD_NOT)
                 self.assertIn(f"{theirs} belongs to user {support.STRANGER}", reply.err)
+        os.rename(theirs, f"{self.top}/system")  # of libpq 16, only sslrootcert=system is no file
+        for name in ("sslcert", "sslcrl", "sslkey"):
+            url = f"postgresql://h1@nowhere.invalid/fleet?{name}=system"
+            reply = self.run_program("push", url, self.prefix, env=env, cwd=self.top, status=COULD_NOT)
+            self.assertIn(f"system belongs to user {support.STRANGER}", reply.err)
         os.chmod(self.home, 0o1777)  # for .pgpass, which does not exist yet
         self.assertIn("others can create files in", self.run_program("push", "service=fleet", self.prefix, env=env, status=COULD_NOT).err)
 
