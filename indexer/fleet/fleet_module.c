@@ -157,8 +157,9 @@ static bool are_local(const char *names, const char *addresses)
 static int check_files(const struct fleet *fleet, const PQconninfoOption *own,
                        const PQconninfoOption *others, struct error *error)
 {
-	static const char *const keywords[] = {"passfile",  "sslcert", "sslcrl",
-	                                       "sslcrldir", "sslkey",  "sslrootcert"};
+	static const char *const keywords[] = {"passfile",   "sslcert", "sslcrl",
+	                                       "sslcrldir",  "sslkey",  "sslkeylogfile",
+	                                       "sslrootcert"};
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < sizeof(keywords) / sizeof(*keywords); i++) {
