@@ -69,17 +69,17 @@ def replace(directory, name, text, like=(0o644, 0)):
 
 
 def _create(directory, name, text, permissions, group):
-    """Create a file; in another group, such as that of a set-group-ID directory, it grants nothing to it."""
+    """Create a file for the users whom its permissions and group mean, also in a set-group-ID directory."""
     file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600,
                    dir_fd=directory)
     with open(file, "w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
         stream.write(text)
         stream.flush()
-        if os.fstat(file).st_gid != group and permissions & 0o044 == 0o040:
+        if os.fstat(file).st_gid != group and permissions & 0o044 in (0o040, 0o004):
             try:
                 os.fchown(file, -1, group)
             except PermissionError:
-                permissions &= ~0o040
+                permissions &= ~0o044
         os.fchmod(file, permissions)
         os.fsync(file)
 
