@@ -82,9 +82,9 @@ SELECT format('ALTER TABLE entrydb.%1$I '
 SELECT format('ALTER TABLE %s ALTER %I TYPE text COLLATE "C"', attrelid::regclass, attname)
   FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
  WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r' AND atttypid = 'text'::regtype \gexec
--- No index on what hosts send: where it is in an index depends on what others sent. The first change to a
--- page after a checkpoint is logged with the page, everybody can ask for the size of the log, and so a host
--- would learn between which names a page ends: other hosts' names.
+-- No index across hosts on what they send: where it is in an index depends on what others sent. The first
+-- change to a page after a checkpoint is logged with the page, everybody can ask for the size of the log, and
+-- so a host would learn between which names a page ends: other hosts' names.
 
 -- --- functions for hosts ---
 
