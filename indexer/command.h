@@ -65,8 +65,8 @@ const char *options_not_among(const struct options *options, const char *names);
 void options_print(const char *names, const char *verb);
 
 /*
- * Returns a copy of the URL, and masks its password in the command line, which other users can read
- * and messages quote. NULL: out of memory.
+ * Returns a copy of the URL, and masks its password and query in the command line, which other
+ * users can read and messages quote. NULL: out of memory.
  */
 char *options_take_url(char *word);
 

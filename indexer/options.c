@@ -243,16 +243,13 @@ static void cover(char *from, const char *to)
 
 char *options_take_url(char *word)
 {
-	static const char parameter[] = "password=";
-	char *url = strdup(word), *user = strstr(word, "//");
+	char *url = strdup(word), *user = strstr(word, "//"), *query = strchr(word, '?');
 	char *at = user ? strrchr(user, '@') : NULL;
 	char *colon = at ? memchr(user, ':', (size_t)(at - user)) : NULL;
 
 	if (at) /* a user without a password can be a token */
 		cover(colon ? colon + 1 : user + 2, at);
-	for (char *p = word; (p = strstr(p, parameter));) {
-		p += strlen(parameter);
-		cover(p, p + strcspn(p, "&"));
-	}
+	if (query) /* libpq has many names for secrets, which may be encoded */
+		cover(query + 1, query + strlen(query));
 	return url;
 }

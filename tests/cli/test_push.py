@@ -702,7 +702,7 @@ class Secrets(Fleet):
         with socket.socket() as silent:  # takes connections, and says nothing
             silent.bind(("127.0.0.1", 0))
             silent.listen()
-            child = self.start("push", f"postgresql://h1:hush@127.0.0.1:{silent.getsockname()[1]}/fleet?sslpassword=hush", self.prefix)
+            child = self.start("push", f"postgresql://h1:hush@127.0.0.1:{silent.getsockname()[1]}/fleet?sslpassw%6Frd=hush", self.prefix)
             peer, _ = silent.accept()
             with peer, open(f"/proc/{child.pid}/cmdline", "rb") as file:
                 words = file.read()
