@@ -274,6 +274,19 @@ class Publishing(TrustTest):
         self.assertNotIn("word", [row[1] for row in others.fields])
         self.assertIn("open", [row[1] for row in others.fields])
 
+    def test_rows_of_a_database_that_was_private(self):
+        """They quote a file that only root may read: they are not used again for all readers."""
+        info = add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
+        os.chmod(f"{info}/entry_points.txt", 0o600)
+        os.chmod(self.site, 0o700)
+        self.index()
+        os.chmod(self.site, 0o755)
+        os.chmod(self.database, 0o644)
+        for rows in (1, 0):
+            with contextlib.closing(sqlite3.connect(f"file:{self.database}?immutable=1", uri=True)) as db:
+                self.assertEqual(db.execute("SELECT count(*) FROM entry_point").fetchone(), (rows,))
+            self.update("--fresh", "exact", self.prefix)
+
     def test_a_directory_of_another_on_the_way(self):
         """It may lead root anywhere: into its own private tree, too."""
         add_distribution(f"{self.mine}/site-packages", "private", text="[secret]\nword = is:swordfish\n")

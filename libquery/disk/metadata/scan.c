@@ -214,12 +214,15 @@ static int compare_stamps(struct scan *scan, struct distribution_record *distrib
 {
 	const struct scan_options *options = scan->options;
 	const struct carried *carried = options->carried;
-	/* An unchanged distribution may have plugins of newly added kinds. */
-	bool may_reuse =
-	        known && scan->tree->kind == ROOT_DIRECTORY &&
-	        (!options->kinds || options->known->kinds == plugin_kinds_digest(options->kinds));
 	int64_t newest = 0;
 	int code = row_stamps(scan->tree, known, distribution, &newest, error);
+	/*
+	 * An unchanged distribution may have plugins of newly added kinds. And the rows may be a
+	 * private database's.
+	 */
+	bool may_reuse =
+	        known && scan->tree->kind == ROOT_DIRECTORY && !scan->tree->withheld &&
+	        (!options->kinds || options->known->kinds == plugin_kinds_digest(options->kinds));
 
 	if (code < 0)
 		return code;
@@ -234,8 +237,7 @@ static int compare_stamps(struct scan *scan, struct distribution_record *distrib
 	distribution->watched |= code > 0;
 	if (code < 0)
 		return code;
-	if (may_reuse && carried && !scan->tree->withheld &&
-	    row_matches(carried, known, distribution)) {
+	if (may_reuse && carried && row_matches(carried, known, distribution)) {
 		/* Keep the row's content, with the current stamps. */
 		const struct distribution_record now = *distribution;
 
