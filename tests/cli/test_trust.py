@@ -581,7 +581,9 @@ class Publishing(TrustTest):
             if os.path.exists(database):
                 self.skipTest("it was too fast")
             update.send_signal(signal.SIGCONT)
-        self.assertEqual((update.returncode, stat.S_IMODE(os.stat(database).st_mode)), (DONE, 0o600))
+        mode = os.path.exists(database) and stat.S_IMODE(os.stat(database).st_mode)
+        # On a slow machine, while it was judged for the first time: then nothing is published.
+        self.assertIn((update.returncode, mode), ((DONE, 0o600), (COULD_NOT, False)))
 
     def test_closed_below_the_root_of_all(self):
         """The same below --root /, which is no other place than without it."""
