@@ -253,9 +253,8 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 		code = databases_add_file(coverage.database, above, !options->database, out, error);
 	if (code < 0)
 		return code;
-	if (is_new) {
+	if (is_new)
 		out->items[at].uid = way.uid;
-	}
 	return add_root(&out->items[at], root, strlen(root) - strlen(path), coverage.root_path)
 	               ? 0
 	               : error_nomem(error);

@@ -165,14 +165,17 @@ static int open_below(int top, const char *inside, int flags)
 static int open_path(int directory, const char *name, int flags)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
-	int fd = geteuid() == 0 ? open_how(directory, name, flags, RESOLVE_NO_MAGICLINKS) : -1;
+	int fd;
 
-	if (geteuid() == 0 && (fd >= 0 || (errno != ELOOP && !is_unknown(errno))))
+	if (geteuid() != 0)
+		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
+	fd = open_how(directory, name, flags, RESOLVE_NO_MAGICLINKS);
+	if (fd >= 0 || (errno != ELOOP && !is_unknown(errno)))
 		return fd;
-	if (geteuid() == 0 && (path = path_of(directory, name)))
-		return safe_look_open(-1, path, flags);
-	/* Without /proc, there are none. */
-	return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
+	path = path_of(directory, name);
+	/* Without /proc, there are no such links. */
+	return path ? safe_look_open(-1, path, flags)
+	            : (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
 }
 
 /* fstatat(), likewise; or, if @is_plain, in one request that follows every link. */

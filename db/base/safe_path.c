@@ -127,10 +127,9 @@ int safe_look_open(int top, const char *path, int flags)
 	walk.done = top < 0 ? NULL : strdup("");
 	if (walk.done ? walk_below(&walk, path, NULL) < 0 : walk_path(&walk, path, NULL, NULL) < 0)
 		return -1;
-	errno = flags & O_PATH                 ? 0
-	        : S_ISLNK(walk.status.st_mode) ? ELOOP
-	        : top < 0                      ? judge_look(&walk)
-	                                       : 0;
+	if (flags & O_PATH)
+		return reopen(&walk, flags);
+	errno = S_ISLNK(walk.status.st_mode) ? ELOOP : top < 0 ? judge_look(&walk) : 0;
 	return errno ? -1 : reopen(&walk, flags);
 }
 

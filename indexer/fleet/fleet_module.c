@@ -311,9 +311,10 @@ static int complete(struct fleet *fleet, struct error *error)
 			return error_set(error, ERROR_IO,
 			                 "the fleet's server: %s is not this machine", host);
 		code = wait_for(fleet, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, error);
+		if (code < 0)
+			break;
 		waiting_limit(LOOKUP_MAX);
-		if (code == 0)
-			next = PQconnectPoll(fleet->connection);
+		next = PQconnectPoll(fleet->connection);
 		waiting_limit(0);
 	}
 	computing_limit(0);
